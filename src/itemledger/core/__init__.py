@@ -1,0 +1,1 @@
+"""Decisions without IO: no client, clock, randomness, thread or file in here."""

@@ -1,0 +1,65 @@
+"""Errors, named by whose fault it is: the caller's, the evidence's, or a file's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from itemledger.core.decision import Decision
+    from itemledger.core.result import PassEvidence, ReadResult
+
+
+class ItemLedgerError(Exception):
+    """The base of every error that itemledger raises by itself."""
+
+
+class ManifestError(ItemLedgerError, ValueError):
+    """The caller's request cannot be carried out as given; nothing was sent.
+
+    ``positions`` are the zero-based places in the caller's input that are at fault.
+    """
+
+    def __init__(self, message: str, *, positions: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.positions = positions
+
+
+class LedgerInvariantError(ItemLedgerError):
+    """A response says something that cannot be true; its items were not settled by it.
+
+    ``result`` is everything settled before (a tuple of results for ``read_tables``), ``structure`` the offending
+    part as attribute names and types, never values, ``position`` the item's place in what was sent where one is known,
+    and ``decision`` is always *repair*: no retry can be trusted before somebody has looked.
+    """
+
+    def __init__(
+        self, message: str, *, position: int | None = None, structure: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.position = position
+        self.structure = structure
+        self.result: ReadResult | tuple[ReadResult, ...] | None = None
+        self.evidence: tuple[PassEvidence, ...] = ()  # of the refused call, with its request id
+        self.decision: Decision | None = None  # repair, set with the result
+
+
+class IncompleteReadError(ItemLedgerError):
+    """A list was asked for, but the read was not accepted; ``result`` has everything, ``decision`` what next."""
+
+    def __init__(self, message: str, *, result: ReadResult, decision: Decision) -> None:
+        super().__init__(message)
+        self.result = result
+        self.decision = decision
+
+
+class HoldRecordError(ItemLedgerError, ValueError):
+    """A hold record cannot be continued from: damaged, of another version, or of another table."""
+
+
+class EvidenceError(ItemLedgerError):
+    """An evidence file does not prove what it claims; ``line`` is the one-based line at fault, where there is one."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line

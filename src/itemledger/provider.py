@@ -1,0 +1,208 @@
+"""Where answers enter: sends through the caller's client, and reads label, checksum and metadata off what comes back.
+
+The client is observed, never altered: two read-only event handlers, registered once per client, see each attempt and
+each finished call. They are needed because the SDK's ``standard`` retry mode hands out a damaged 200 as ``{}`` or as
+plain data (measured on botocore 1.34 to 1.44): only the bytes tell.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from botocore import exceptions as sdk
+
+from itemledger.apis.aws_errors import ErrorClass, classify, normalise_code
+from itemledger.core.answer import Answer, BodyCheck, Failure, FailureCause
+from itemledger.core.keys import KeySchema
+from itemledger.origin import label_of
+
+_CAUSES = {
+    ErrorClass.THROTTLE: FailureCause.THROTTLED,
+    ErrorClass.TRANSIENT: FailureCause.TRANSIENT,
+    ErrorClass.CREDENTIALS: FailureCause.CREDENTIALS,
+    ErrorClass.FATAL: FailureCause.REFUSED,
+    ErrorClass.UNKNOWN: FailureCause.UNKNOWN,
+}
+
+#: Exceptions of the SDK by what they prove about the next call; the first match counts, so the narrow ones come first.
+_SDK_EXCEPTIONS: tuple[tuple[tuple[type[BaseException], ...], FailureCause], ...] = (
+    ((sdk.SSLError, sdk.ParamValidationError, sdk.NoRegionError, sdk.InvalidRegionError), FailureCause.REFUSED),
+    ((sdk.ChecksumError,), FailureCause.DAMAGED),
+    (
+        (
+            sdk.NoCredentialsError,
+            sdk.PartialCredentialsError,
+            sdk.CredentialRetrievalError,
+            sdk.TokenRetrievalError,
+            sdk.SSOError,
+        ),
+        FailureCause.CREDENTIALS,
+    ),
+    ((sdk.HTTPClientError, sdk.ConnectionError, TimeoutError, ConnectionError), FailureCause.TRANSIENT),
+)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the observers saw of the call that this thread or task is making."""
+
+    http: Any = None
+    attempts: int = 0
+    answered: bool = False
+    request_id: str | None = None  # of the last attempt; ChecksumError does not carry it
+    throttled: bool = False
+
+
+_seen: ContextVar[_Seen | None] = ContextVar("itemledger_seen", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """What DescribeTable tells of a table's identity and key."""
+
+    key: KeySchema
+    arn: str | None
+
+
+def observe(client: Any) -> None:
+    """Puts the two observers on a client; again is a no-op, and a client without events is left as it is."""
+    meta = getattr(client, "meta", None)
+    events, model = getattr(meta, "events", None), getattr(meta, "service_model", None)
+    if events is None or model is None:
+        return
+    service = model.service_id.hyphenize()
+    events.register_last(f"response-received.{service}", _attempt_ended, unique_id="itemledger-attempt")
+    events.register_last(f"after-call.{service}", _call_ended, unique_id="itemledger-call")
+
+
+def call(client: Any, operation: str, request: Mapping[str, Any]) -> Answer | Failure:
+    """One call through a boto3 client. Every ``Exception`` becomes a Failure; interrupts pass through."""
+    seen = _Seen()
+    token = _seen.set(seen)
+    try:
+        parsed = getattr(client, operation)(**request)
+        body = _content(seen.http)
+    except Exception as error:  # R8: an exception the SDK never documents is "no usable response" too
+        return _failure(error, seen)
+    finally:
+        _seen.reset(token)
+    return _usable(parsed, seen, body)
+
+
+async def call_async(client: Any, operation: str, request: Mapping[str, Any]) -> Answer | Failure:
+    """The same through an aiobotocore client; cancellation passes through."""
+    seen = _Seen()
+    token = _seen.set(seen)
+    try:
+        parsed = await getattr(client, operation)(**request)
+        body = _content(seen.http)
+        if body is not None and not isinstance(body, bytes):
+            body = await body
+    except Exception as error:
+        return _failure(error, seen)
+    finally:
+        _seen.reset(token)
+    return _usable(parsed, seen, body)
+
+
+def described(answer: Answer) -> TableDescription | None:
+    """Key schema and ARN out of a DescribeTable answer; ``None`` when it does not hold them."""
+    table = answer.response.get("Table") or {}
+    types = {d.get("AttributeName"): d.get("AttributeType") for d in table.get("AttributeDefinitions") or ()}
+    parts = {e.get("KeyType"): e.get("AttributeName") for e in table.get("KeySchema") or ()}
+    names = [parts[kind] for kind in ("HASH", "RANGE") if kind in parts]
+    if "HASH" not in parts or any(types.get(name) not in ("S", "N", "B") for name in names):
+        return None
+    return TableDescription(KeySchema.of({name: types[name] for name in names}), table.get("TableArn"))
+
+
+def _attempt_ended(parsed_response: Any = None, **_: Any) -> None:
+    seen = _seen.get()
+    if seen is None:
+        return
+    seen.attempts += 1
+    seen.answered |= parsed_response is not None
+    parsed = parsed_response if isinstance(parsed_response, Mapping) else {}
+    metadata = parsed.get("ResponseMetadata") or {}
+    seen.request_id = metadata.get("RequestId")
+    if "Error" in parsed:
+        code = parsed["Error"].get("Code")
+        seen.throttled |= classify(code, metadata.get("HTTPStatusCode")) is ErrorClass.THROTTLE
+
+
+def _call_ended(http_response: Any = None, **_: Any) -> None:
+    seen = _seen.get()
+    if seen is not None:
+        seen.http = http_response
+
+
+def _content(http: Any) -> Any:
+    """The body as bytes (an awaitable of them under aiobotocore); ``None`` where there was no HTTP (Stubber)."""
+    return None if http is None or getattr(http, "raw", None) is None else http.content
+
+
+def _usable(parsed: Any, seen: _Seen, body: bytes | None) -> Answer | Failure:
+    if not isinstance(parsed, Mapping):
+        return Failure(FailureCause.UNKNOWN, type(parsed).__name__, "the client returned no mapping")
+    metadata = parsed.get("ResponseMetadata") or {}
+    members = {name: value for name, value in parsed.items() if name != "ResponseMetadata"}
+    request_id, attempts = metadata.get("RequestId"), _retries(metadata, seen)
+    check: BodyCheck | str = BodyCheck.UNSEEN if body is None else check_body(body, seen.http.headers, bool(members))
+    if not isinstance(check, BodyCheck):
+        return Failure(FailureCause.DAMAGED, "DamagedResponse", check, request_id, attempts, label_of(seen.http))
+    return Answer(
+        members,
+        request_id,
+        attempts,
+        label_of(seen.http),
+        check,
+        seen.throttled,
+        None if body is None else len(body),
+    )
+
+
+def check_body(body: bytes, headers: Mapping[str, str], parsed_something: bool) -> BodyCheck | str:
+    """How the body was proven whole, or a sentence that says why it is not.
+
+    Where the CRC holds the JSON is not parsed a second time, unless the SDK found no member in it: it hides what is
+    no JSON.
+    """
+    expected = headers.get("x-amz-crc32")
+    if expected is not None and expected != str(zlib.crc32(body)):
+        return f"the body of {len(body)} bytes fails its x-amz-crc32 checksum"
+    if expected is not None and parsed_something:
+        return BodyCheck.CRC32
+    try:
+        whole = isinstance(json.loads(body), dict)
+    except ValueError:
+        whole = False
+    if not whole:
+        return f"the body of {len(body)} bytes is not one whole JSON object"
+    return BodyCheck.JSON if expected is None else BodyCheck.CRC32
+
+
+def _failure(error: Exception, seen: _Seen) -> Failure:
+    # A timeout or a refused connection brought nothing back that could be labelled.
+    label = label_of(seen.http) if seen.answered or isinstance(error, sdk.ClientError) else None
+    if isinstance(error, sdk.ClientError):
+        told = error.response.get("Error", {})
+        metadata: Mapping[str, Any] = error.response.get("ResponseMetadata") or {}
+        code = normalise_code(str(told.get("Code") or "UnknownError"))
+        cause = _CAUSES[classify(code, metadata.get("HTTPStatusCode"))]
+        message = str(told.get("Message") or told.get("message") or "")
+        return Failure(cause, code, message, metadata.get("RequestId"), _retries(metadata, seen), label)
+    cause = next((cause for types, cause in _SDK_EXCEPTIONS if isinstance(error, types)), FailureCause.UNKNOWN)
+    return Failure(cause, type(error).__name__, str(error), seen.request_id, _retries({}, seen), label)
+
+
+def _retries(metadata: Mapping[str, Any], seen: _Seen) -> int | None:
+    """The SDK's resends: as its metadata says, else as the observer counted (timeouts carry no metadata)."""
+    told = metadata.get("RetryAttempts")
+    if told is not None:
+        return int(told)
+    return seen.attempts - 1 if seen.attempts else None

@@ -1,0 +1,1 @@
+"""The real engines that tests run against, and what is known of them."""

@@ -1,0 +1,43 @@
+"""Clients made for one test: with an endpoint where nobody listens, so that only the injector can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    MakeClient = Callable[..., DynamoDBClient]
+
+
+@pytest.fixture
+def make_client() -> Iterator[MakeClient]:
+    made: list[DynamoDBClient] = []
+
+    def make(
+        mode: str = "standard", attempts: int = 1, endpoint_url: str | None = "http://127.0.0.1:1"
+    ) -> DynamoDBClient:
+        client: DynamoDBClient = boto3.client(
+            "dynamodb",
+            region_name="us-east-1",
+            endpoint_url=endpoint_url,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=Config(retries={"mode": mode, "total_max_attempts": attempts}),  # type: ignore[arg-type]
+        )
+        made.append(client)
+        return client
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def client(make_client: MakeClient) -> DynamoDBClient:
+    return make_client()
