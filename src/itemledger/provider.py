@@ -16,18 +16,10 @@ from typing import Any
 
 from botocore import exceptions as sdk
 
-from itemledger.apis.aws_errors import ErrorClass, classify, normalise_code
+from itemledger.apis.aws_errors import classify, normalise_code
 from itemledger.core.answer import Answer, BodyCheck, Failure, FailureCause
 from itemledger.core.keys import KeySchema
 from itemledger.origin import label_of
-
-_CAUSES = {
-    ErrorClass.THROTTLE: FailureCause.THROTTLED,
-    ErrorClass.TRANSIENT: FailureCause.TRANSIENT,
-    ErrorClass.CREDENTIALS: FailureCause.CREDENTIALS,
-    ErrorClass.FATAL: FailureCause.REFUSED,
-    ErrorClass.UNKNOWN: FailureCause.UNKNOWN,
-}
 
 #: Exceptions of the SDK by what they prove about the next call; the first match counts, so the narrow ones come first.
 _SDK_EXCEPTIONS: tuple[tuple[tuple[type[BaseException], ...], FailureCause], ...] = (
@@ -132,7 +124,7 @@ def _attempt_ended(parsed_response: Any = None, **_: Any) -> None:
     seen.request_id = metadata.get("RequestId")
     if "Error" in parsed:
         code = parsed["Error"].get("Code")
-        seen.throttled |= classify(code, metadata.get("HTTPStatusCode")) is ErrorClass.THROTTLE
+        seen.throttled |= classify(code, metadata.get("HTTPStatusCode")) is FailureCause.THROTTLED
 
 
 def _call_ended(http_response: Any = None, **_: Any) -> None:
@@ -193,7 +185,7 @@ def _failure(error: Exception, seen: _Seen) -> Failure:
         told = error.response.get("Error", {})
         metadata: Mapping[str, Any] = error.response.get("ResponseMetadata") or {}
         code = normalise_code(str(told.get("Code") or "UnknownError"))
-        cause = _CAUSES[classify(code, metadata.get("HTTPStatusCode"))]
+        cause = classify(code, metadata.get("HTTPStatusCode"))
         message = str(told.get("Message") or told.get("message") or "")
         return Failure(cause, code, message, metadata.get("RequestId"), _retries(metadata, seen), label)
     cause = next((cause for types, cause in _SDK_EXCEPTIONS if isinstance(error, types)), FailureCause.UNKNOWN)

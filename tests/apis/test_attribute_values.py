@@ -14,16 +14,18 @@ from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from itemledger.apis.attribute_json import (
+    json_loads_exact,
+    native_to_json_text,
+    typed_from_json,
+    typed_to_json,
+)
 from itemledger.apis.attribute_values import (
     AttributeValueError,
     from_native,
     item_from_native,
     item_to_native,
-    json_loads_exact,
-    native_to_json_text,
     to_native,
-    typed_from_json,
-    typed_to_json,
 )
 from itemledger.errors import ItemLedgerError
 from tests.conftest import MakeTable

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import boto3
 import pytest
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from itemledger.apis.aws_errors import CODES, ErrorClass, classify, is_passing, normalise_code, throttling_reasons
+from itemledger.apis.aws_errors import CODES, classify, normalise_code
+from itemledger.core.answer import FailureCause
 from tests.conftest import MakeTable
 from tests.engines.launch import Engine
 
-TABLE = [(code, error_class) for error_class, codes in CODES.items() for code in codes]
+TABLE = [(code, cause) for cause, codes in CODES.items() for code in codes]
 SPELLINGS = [
     "{}",
     "com.amazonaws.dynamodb.v20120810#{}",
@@ -27,26 +22,12 @@ SPELLINGS = [
 ]
 
 
-def refusal(body: dict[str, Any], status: int = 400) -> ClientError:
-    """The error that the SDK itself makes of such an answer of the service."""
-    client = boto3.client("dynamodb", config=Config(retries={"mode": "standard", "total_max_attempts": 1}))
-
-    answer: Any = AWSResponse("http://localhost/", status, HTTPHeaders(), None)
-    answer._content = json.dumps(body).encode()
-    events: Any = client.meta.events
-    events.register("before-send.dynamodb", lambda **_: answer)
-    with pytest.raises(ClientError) as caught:
-        client.batch_get_item(RequestItems={"T": {"Keys": [{"pk": {"S": "a"}}]}})
-    client.close()
-    return caught.value
-
-
-@pytest.mark.parametrize(("code", "error_class"), TABLE)
-def test_a_code_keeps_its_class_in_every_spelling(code: str, error_class: ErrorClass) -> None:
+@pytest.mark.parametrize(("code", "cause"), TABLE)
+def test_a_code_keeps_its_class_in_every_spelling(code: str, cause: FailureCause) -> None:
     stem = code.removesuffix("Exception")
     for spelling in SPELLINGS:
         for name in (code, stem, f"{stem}Exception"):
-            assert error_class is classify(spelling.format(name), 400)
+            assert cause is classify(spelling.format(name), 400)
             assert code == normalise_code(spelling.format(name))
 
 
@@ -56,43 +37,43 @@ def test_no_code_has_two_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "error_class"),
+    ("code", "cause"),
     [
-        ("ProvisionedThroughputExceededException", ErrorClass.THROTTLE),
-        ("ThrottlingException", ErrorClass.THROTTLE),
-        ("RequestLimitExceeded", ErrorClass.THROTTLE),
-        ("LimitExceededException", ErrorClass.THROTTLE),
-        ("InternalServerError", ErrorClass.TRANSIENT),
-        ("ServiceUnavailable", ErrorClass.TRANSIENT),
-        ("TransactionInProgressException", ErrorClass.TRANSIENT),
-        ("ReplicatedWriteConflict", ErrorClass.TRANSIENT),
-        ("ExpiredTokenException", ErrorClass.CREDENTIALS),
-        ("ExpiredToken", ErrorClass.CREDENTIALS),
-        ("UnrecognizedClientException", ErrorClass.CREDENTIALS),
-        ("RequestExpired", ErrorClass.CREDENTIALS),
-        ("ValidationException", ErrorClass.FATAL),
-        ("ResourceNotFoundException", ErrorClass.FATAL),
-        ("AccessDeniedException", ErrorClass.FATAL),
-        ("ConditionalCheckFailed", ErrorClass.FATAL),
-        ("IncompleteSignature", ErrorClass.FATAL),
-        ("MissingAuthenticationTokenException", ErrorClass.FATAL),
-        ("SerializationException", ErrorClass.FATAL),
+        ("ProvisionedThroughputExceededException", FailureCause.THROTTLED),
+        ("ThrottlingException", FailureCause.THROTTLED),
+        ("RequestLimitExceeded", FailureCause.THROTTLED),
+        ("LimitExceededException", FailureCause.THROTTLED),
+        ("InternalServerError", FailureCause.TRANSIENT),
+        ("ServiceUnavailable", FailureCause.TRANSIENT),
+        ("TransactionInProgressException", FailureCause.TRANSIENT),
+        ("ReplicatedWriteConflict", FailureCause.TRANSIENT),
+        ("ExpiredTokenException", FailureCause.CREDENTIALS),
+        ("ExpiredToken", FailureCause.CREDENTIALS),
+        ("UnrecognizedClientException", FailureCause.CREDENTIALS),
+        ("RequestExpired", FailureCause.CREDENTIALS),
+        ("ValidationException", FailureCause.REFUSED),
+        ("ResourceNotFoundException", FailureCause.REFUSED),
+        ("AccessDeniedException", FailureCause.REFUSED),
+        ("ConditionalCheckFailed", FailureCause.REFUSED),
+        ("IncompleteSignature", FailureCause.REFUSED),
+        ("MissingAuthenticationTokenException", FailureCause.REFUSED),
+        ("SerializationException", FailureCause.REFUSED),
     ],
 )
-def test_the_documented_codes_have_the_documented_class(code: str, error_class: ErrorClass) -> None:
-    assert error_class is classify(code, 400)
+def test_the_documented_codes_have_the_documented_class(code: str, cause: FailureCause) -> None:
+    assert cause is classify(code, 400)
 
 
 def test_fc_11_a_namespaced_throttle_without_its_suffix_is_a_throttle() -> None:
     code = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceeded"
-    assert ErrorClass.THROTTLE is classify(code, 400)
+    assert FailureCause.THROTTLED is classify(code, 400)
     assert "ProvisionedThroughputExceededException" == normalise_code(code)
 
 
 @pytest.mark.parametrize("code", ["", None, "BrandNewException", "validationexception", "Throttle", "Exception", "200"])
 def test_an_unknown_code_is_not_guessed(code: str | None) -> None:
-    assert ErrorClass.UNKNOWN is classify(code, 400)
-    assert ErrorClass.UNKNOWN is classify(code, None)
+    assert FailureCause.UNKNOWN is classify(code, 400)
+    assert FailureCause.UNKNOWN is classify(code, None)
 
 
 def test_an_unknown_code_keeps_the_name_it_came_with() -> None:
@@ -102,38 +83,39 @@ def test_an_unknown_code_keeps_the_name_it_came_with() -> None:
 
 @pytest.mark.parametrize("code", [None, "", "BrandNewException", "Unknown"])
 @pytest.mark.parametrize(
-    ("status", "error_class"),
+    ("status", "cause"),
     [
-        (500, ErrorClass.TRANSIENT),
-        (502, ErrorClass.TRANSIENT),
-        (503, ErrorClass.TRANSIENT),
-        (504, ErrorClass.TRANSIENT),
-        (509, ErrorClass.TRANSIENT),
-        (429, ErrorClass.THROTTLE),
-        (400, ErrorClass.UNKNOWN),
-        (403, ErrorClass.UNKNOWN),
-        (408, ErrorClass.UNKNOWN),
-        (200, ErrorClass.UNKNOWN),
-        (600, ErrorClass.UNKNOWN),
+        (500, FailureCause.TRANSIENT),
+        (502, FailureCause.TRANSIENT),
+        (503, FailureCause.TRANSIENT),
+        (504, FailureCause.TRANSIENT),
+        (509, FailureCause.TRANSIENT),
+        (429, FailureCause.THROTTLED),
+        (400, FailureCause.UNKNOWN),
+        (403, FailureCause.UNKNOWN),
+        (408, FailureCause.UNKNOWN),
+        (200, FailureCause.UNKNOWN),
+        (600, FailureCause.UNKNOWN),
     ],
 )
-def test_the_status_decides_where_the_code_does_not(code: str | None, status: int, error_class: ErrorClass) -> None:
-    assert error_class is classify(code, status)
+def test_the_status_decides_where_the_code_does_not(code: str | None, status: int, cause: FailureCause) -> None:
+    assert cause is classify(code, status)
 
 
 def test_a_known_code_outweighs_the_status() -> None:
-    assert ErrorClass.FATAL is classify("ValidationException", 500)
-    assert ErrorClass.TRANSIENT is classify("InternalServerError", 400)
-    assert ErrorClass.CREDENTIALS is classify("ExpiredToken", 429)
+    assert FailureCause.REFUSED is classify("ValidationException", 500)
+    assert FailureCause.TRANSIENT is classify("InternalServerError", 400)
+    assert FailureCause.CREDENTIALS is classify("ExpiredToken", 429)
 
 
-@pytest.mark.parametrize(("code", "error_class"), [("503", ErrorClass.TRANSIENT), ("429", ErrorClass.THROTTLE)])
-def test_a_status_that_stands_in_for_the_code_counts_as_the_status(code: str, error_class: ErrorClass) -> None:
-    assert error_class is classify(code, None)
+@pytest.mark.parametrize(("code", "cause"), [("503", FailureCause.TRANSIENT), ("429", FailureCause.THROTTLED)])
+def test_a_status_that_stands_in_for_the_code_counts_as_the_status(code: str, cause: FailureCause) -> None:
+    assert cause is classify(code, None)
 
 
-def test_only_throttles_and_transient_faults_pass_by_themselves() -> None:
-    assert {ErrorClass.THROTTLE, ErrorClass.TRANSIENT} == {member for member in ErrorClass if is_passing(member)}
+def test_only_throttles_transient_faults_and_damage_pass_by_themselves() -> None:
+    passing = {FailureCause.THROTTLED, FailureCause.TRANSIENT, FailureCause.DAMAGED}
+    assert passing == {cause for cause in FailureCause if cause.passing}
 
 
 def test_every_error_that_the_sdks_model_lists_for_a_read_is_in_the_table() -> None:
@@ -142,7 +124,7 @@ def test_every_error_that_the_sdks_model_lists_for_a_read_is_in_the_table() -> N
         shapes = client.meta.service_model.operation_model(operation).error_shapes
         assert shapes
         for shape in shapes:
-            assert ErrorClass.UNKNOWN is not classify(shape.name, 400)
+            assert FailureCause.UNKNOWN is not classify(shape.name, 400)
             assert shape.name == normalise_code(shape.name)
     client.close()
 
@@ -154,30 +136,4 @@ def test_what_a_real_engine_refuses_is_fatal(engine: Engine, make_table: MakeTab
         with pytest.raises(ClientError) as caught:
             client.batch_get_item(RequestItems={name: {"Keys": keys}})
         status = caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
-        assert ErrorClass.FATAL is classify(caught.value.response["Error"]["Code"], status)
-
-
-@pytest.mark.parametrize(
-    ("code", "member"),
-    [
-        ("ProvisionedThroughputExceededException", "ThrottlingReasons"),
-        ("RequestLimitExceeded", "ThrottlingReasons"),
-        ("ThrottlingException", "throttlingReasons"),
-    ],
-)
-def test_throttling_reasons_are_read_in_both_capitalisations(code: str, member: str) -> None:
-    reasons = [
-        {"reason": "TableReadKeyRangeThroughputExceeded", "resource": "arn:aws:dynamodb:us-east-1:1:table/T"},
-        {"reason": "IndexReadAccountLimitExceeded"},
-    ]
-    error = refusal({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "slow down", member: reasons})
-    assert [
-        ("TableReadKeyRangeThroughputExceeded", "arn:aws:dynamodb:us-east-1:1:table/T"),
-        ("IndexReadAccountLimitExceeded", ""),
-    ] == throttling_reasons(error.response)
-
-
-@pytest.mark.parametrize("member", [None, "x", {}, [None, "x", {}, {"reason": 5}, {"resource": "arn"}]])
-def test_throttling_reasons_that_were_not_told_are_none(member: object) -> None:
-    assert [] == throttling_reasons({"Error": {"Code": "ThrottlingException"}})
-    assert [] == throttling_reasons({"ThrottlingReasons": member, "throttlingReasons": member})
+        assert FailureCause.REFUSED is classify(caught.value.response["Error"]["Code"], status)
