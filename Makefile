@@ -161,7 +161,7 @@ LOCK = .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 -
 
 lock: .venv-lock/.locked ## write the locks anew from requirements/*.in and pyproject.toml
 	@$(LOCK) -o requirements/dev.txt pyproject.toml requirements/dev.in --extra cli --extra demo
-	@$(LOCK) -o requirements/aio.txt pyproject.toml requirements/aio.in --extra aio
+	@$(LOCK) -o requirements/aio.txt pyproject.toml requirements/aio.in --extra aio --extra cli
 	@$(LOCK) -o requirements/oldest.txt pyproject.toml requirements/oldest.in --extra cli
 	@$(LOCK) -o requirements/demo.txt pyproject.toml requirements/demo.in --extra demo
 	@$(LOCK) -o requirements/node.txt requirements/node.in

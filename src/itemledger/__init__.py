@@ -4,15 +4,10 @@ from itemledger._version import __version__
 from itemledger.core.answer import EvidenceLabel, TerminalError
 from itemledger.core.decision import ALL, NONE, Decision
 from itemledger.core.hold import HoldRecord
+from itemledger.core.keys import Key
 from itemledger.core.manifest import TableRead
-from itemledger.core.result import (
-    Disposition,
-    KeyOutcome,
-    LeftoverCause,
-    PassEvidence,
-    ReadResult,
-    StopReason,
-)
+from itemledger.core.passes import LeftoverCause, PassEvidence
+from itemledger.core.result import Disposition, Item, KeyOutcome, ReadResult, StopReason
 from itemledger.errors import (
     EvidenceError,
     HoldRecordError,
@@ -21,6 +16,9 @@ from itemledger.errors import (
     LedgerInvariantError,
     ManifestError,
 )
+from itemledger.http import HttpOutcome, http_outcome
+from itemledger.shadow import ShadowOutcome, SwitchedOffError, shadow_read
+from itemledger.shadow_report import ShadowReport
 from itemledger.sync import iter_read, read_batch, read_tables, resume
 
 __all__ = [
@@ -32,20 +30,28 @@ __all__ = [
     "EvidenceLabel",
     "HoldRecord",
     "HoldRecordError",
+    "HttpOutcome",
     "IncompleteReadError",
+    "Item",
     "ItemLedgerError",
+    "Key",
     "KeyOutcome",
     "LedgerInvariantError",
     "LeftoverCause",
     "ManifestError",
     "PassEvidence",
     "ReadResult",
+    "ShadowOutcome",
+    "ShadowReport",
     "StopReason",
+    "SwitchedOffError",
     "TableRead",
     "TerminalError",
     "__version__",
+    "http_outcome",
     "iter_read",
     "read_batch",
     "read_tables",
     "resume",
+    "shadow_read",
 ]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from itemledger.core.decision import Decision
-    from itemledger.core.result import PassEvidence, ReadResult
+    from itemledger.core.passes import PassEvidence
+    from itemledger.core.result import ReadResult
 
 
 class ItemLedgerError(Exception):

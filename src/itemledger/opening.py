@@ -8,7 +8,7 @@ import platform
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict
 
@@ -19,12 +19,13 @@ from itemledger.apis.dynamodb_get import BatchGetItem
 from itemledger.core.answer import Answer, Failure, FailureCause, TerminalError
 from itemledger.core.hold import HoldRecord
 from itemledger.core.keys import Key, KeySchema
-from itemledger.core.manifest import ManifestBuilder, TableRead
+from itemledger.core.manifest import ManifestBuilder, ProjectionPaths, TableRead
 from itemledger.core.pending import Jitter
 from itemledger.core.read import Read
-from itemledger.core.result import Bounds, Observation, Settings
+from itemledger.core.result import StopReason
 from itemledger.core.steps import Call
-from itemledger.errors import ManifestError
+from itemledger.core.terms import Bounds, Observation, Settings
+from itemledger.errors import HoldRecordError, ManifestError
 from itemledger.provider import TableDescription, described
 
 
@@ -52,6 +53,10 @@ class ReadOptions(TypedDict, total=False):
     jitter: Jitter
 
 
+#: The bounds that are whole numbers, and how far they go: a thread or task per call, and every pass costs a request.
+MOST = {"concurrency": 256, "max_passes": 1_000_000}
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One or more tables to read under one deadline, and where the read stands in its chain."""
@@ -71,18 +76,44 @@ def plan(
     reads: Sequence[TableRead], options: ReadOptions, *, hold: HoldRecord | None = None, keep: bool = True
 ) -> Plan:
     """The options as checked values; raises ManifestError for a bound of zero or less."""
+    unknown = options.keys() - ReadOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(
+            f"unknown option {min(unknown)!r}; the options of a read are {', '.join(ReadOptions.__annotations__)}"
+        )
     settled: dict[str, Any] = {**options}
     bounds = Bounds(**{f.name: settled.pop(f.name) for f in fields(Bounds) if f.name in settled})
-    for field in fields(Bounds):
-        if not 0 < getattr(bounds, field.name) < math.inf:
-            raise ManifestError(f"{field.name} must be more than zero and finite; got {getattr(bounds, field.name)!r}")
+    _check_bounds(bounds)
     if settled.get("values", "native") not in ("native", "typed"):
         raise ManifestError(f"values must be 'native' or 'typed'; got {settled['values']!r}")
+    flags = {name: settled.get(name, False) for name in ("fold_duplicates", "unprocessed_keys_optional")}
+    for name, flag in [*flags.items(), *(("consistent_read", read.consistent_read) for read in reads)]:
+        if not isinstance(flag, bool):
+            raise ManifestError(f"{name} must be True or False; got a {type(flag).__name__}")
     return Plan(reads, bounds, hold=hold, keep=keep, **settled)
 
 
+def _check_bounds(bounds: Bounds) -> None:
+    for field in fields(Bounds):
+        value = getattr(bounds, field.name)
+        whole = field.name in MOST
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            raise ManifestError(
+                f"{field.name} must be a {'whole ' if whole else ''}number; got a {type(value).__name__}"
+            )
+        if not 0 < value < math.inf:
+            raise ManifestError(f"{field.name} must be more than zero and finite; got {value!r}")
+        if whole and value > MOST[field.name]:
+            raise ManifestError(f"{field.name} must be at most {MOST[field.name]:,}; got {value!r}")
+
+
 def plan_resumption(hold: HoldRecord, options: ReadOptions, *, keep: bool = True) -> Plan:
-    """A new observation of what a hold record left unresolved, read as the first one was."""
+    """A new observation of what a hold record left unresolved, read as the first one was.
+
+    Raises HoldRecordError for the record of a read that met impossible evidence: nothing of it is to be used.
+    """
+    if hold.stop_reason is StopReason.INVARIANT_BROKEN:
+        raise HoldRecordError("this read met impossible evidence, so nothing of it is used further; start a new read")
     settings = hold.settings
     read = TableRead(
         settings.table_name,
@@ -99,8 +130,12 @@ def plan_resumption(hold: HoldRecord, options: ReadOptions, *, keep: bool = True
 
 def tables_to_describe(plan: Plan) -> list[Call]:
     """A DescribeTable call for each table whose key was not given."""
-    names = dict.fromkeys(table.table_name for table in plan.reads if table.key is None)
+    names = dict.fromkeys(t.table_name for t in plan.reads if t.key is None and not _is_empty(t.keys))
     return [Call(0, "describe_table", {"TableName": name}, (), (), 0, 0.0) for name in names]
+
+
+def _is_empty(keys: object) -> bool:
+    return isinstance(keys, Sized) and len(keys) == 0
 
 
 def late_description() -> Failure:
@@ -121,12 +156,13 @@ def begin(plan: Plan, answers: Mapping[str, Answer | Failure], started_at: float
         keys = table.keys
         if description is None:
             keys = keys if isinstance(keys, str | bytes | Mapping) else list(keys)
-            description = TableDescription(KeySchema.unknown(next(iter(keys), "")), None)
+            mapping = next((key for key in keys if isinstance(key, Mapping)), None)
+            description = TableDescription(KeySchema.unknown(mapping or next(iter(keys), "")), None)
         settings = Settings(
             table.table_name,
             description.key,
             table.consistent_read,
-            None if table.projection is None else tuple(table.projection),
+            _paths(table.projection),
             plan.values,
             plan.unprocessed_keys_optional,
         )
@@ -145,6 +181,17 @@ def begin(plan: Plan, answers: Mapping[str, Answer | Failure], started_at: float
     if refusals and manifest.keys:
         read.refuse(refusals[0])
     return read
+
+
+def _paths(projection: ProjectionPaths | None) -> tuple[str | tuple[str | int, ...], ...] | None:
+    if isinstance(projection, str):
+        raise ManifestError(f"projection={projection!r} is one text; give a list of paths, such as [{projection!r}]")
+    return None if projection is None else tuple(projection)
+
+
+def wants_fresh_credentials(answer: Answer | Failure) -> bool:
+    """Whether a DescribeTable is worth asking once more: it is signed anew, maybe with a fresh token (FC-09)."""
+    return isinstance(answer, Failure) and answer.cause is FailureCause.CREDENTIALS
 
 
 def _description(answer: Answer | Failure, refusals: list[TerminalError]) -> TableDescription | None:

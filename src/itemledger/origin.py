@@ -21,7 +21,9 @@ AWS_SUFFIXES = (
     ".sc2s.sgov.gov",
     ".api.aws.scloud",
     ".csp.hci.ic.gov",
+    ".api.aws.hci.ic.gov",
     ".cloud.adc-e.uk",
+    ".api.cloud-aws.adc-e.uk",
 )
 
 
@@ -46,4 +48,8 @@ def _came_over_a_socket(raw: Any) -> bool:
     if module == "urllib3":
         return type(getattr(raw, "_original_response", None)) is SocketResponse
     inner = getattr(raw, "__wrapped__", raw)
-    return type(inner).__module__.partition(".")[0] in ("aiohttp", "httpx")
+    module = type(inner).__module__.partition(".")[0]
+    if module == "aiohttp":
+        return getattr(inner, "_protocol", None) is not None  # set where a connection hands the response over
+    # httpx names the stream that an answer came over; a mock transport has none.
+    return module in ("httpx", "httpx2") and "network_stream" in getattr(inner, "extensions", {})

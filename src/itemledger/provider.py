@@ -7,6 +7,7 @@ plain data (measured on botocore 1.34 to 1.44): only the bytes tell.
 
 from __future__ import annotations
 
+import inspect
 import json
 import zlib
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from botocore import exceptions as sdk
 from itemledger.apis.aws_errors import classify, normalise_code
 from itemledger.core.answer import Answer, BodyCheck, Failure, FailureCause
 from itemledger.core.keys import KeySchema
+from itemledger.errors import ManifestError
 from itemledger.origin import label_of
 
 #: Exceptions of the SDK by what they prove about the next call; the first match counts, so the narrow ones come first.
@@ -62,7 +64,15 @@ class TableDescription:
 
 
 def observe(client: Any) -> None:
-    """Puts the two observers on a client; again is a no-op, and a client without events is left as it is."""
+    """Puts the two observers on a client; again is a no-op, and a client without events is left as it is.
+
+    Raises ManifestError for what is no DynamoDB client at all.
+    """
+    if not callable(getattr(client, "batch_get_item", None)):
+        raise ManifestError(
+            f"client= is a {type(client).__name__} without batch_get_item; give a low-level client, such as "
+            'boto3.client("dynamodb")'
+        )
     meta = getattr(client, "meta", None)
     events, model = getattr(meta, "events", None), getattr(meta, "service_model", None)
     if events is None or model is None:
@@ -78,12 +88,14 @@ def call(client: Any, operation: str, request: Mapping[str, Any]) -> Answer | Fa
     token = _seen.set(seen)
     try:
         parsed = getattr(client, operation)(**request)
-        body = _content(seen.http)
+        if inspect.iscoroutine(parsed):
+            parsed.close()
+            return Failure(FailureCause.REFUSED, "AsyncClient", "this is a client for asyncio; use itemledger.aio")
+        return _usable(parsed, seen, _content(seen.http))
     except Exception as error:  # R8: an exception the SDK never documents is "no usable response" too
         return _failure(error, seen)
     finally:
         _seen.reset(token)
-    return _usable(parsed, seen, body)
 
 
 async def call_async(client: Any, operation: str, request: Mapping[str, Any]) -> Answer | Failure:
@@ -91,26 +103,36 @@ async def call_async(client: Any, operation: str, request: Mapping[str, Any]) ->
     seen = _Seen()
     token = _seen.set(seen)
     try:
-        parsed = await getattr(client, operation)(**request)
+        sent = getattr(client, operation)(**request)
+        if not inspect.isawaitable(sent):
+            return Failure(FailureCause.REFUSED, "BlockingClient", "this client blocks; use itemledger.read_batch")
+        parsed = await sent
         body = _content(seen.http)
-        if body is not None and not isinstance(body, bytes):
+        if inspect.isawaitable(body):
             body = await body
+        return _usable(parsed, seen, body)
     except Exception as error:
         return _failure(error, seen)
     finally:
         _seen.reset(token)
-    return _usable(parsed, seen, body)
 
 
 def described(answer: Answer) -> TableDescription | None:
     """Key schema and ARN out of a DescribeTable answer; ``None`` when it does not hold them."""
-    table = answer.response.get("Table") or {}
+    try:
+        return _description(answer.response["Table"])
+    except (LookupError, TypeError, AttributeError, ManifestError):
+        return None
+
+
+def _description(table: Mapping[str, Any]) -> TableDescription | None:
     types = {d.get("AttributeName"): d.get("AttributeType") for d in table.get("AttributeDefinitions") or ()}
     parts = {e.get("KeyType"): e.get("AttributeName") for e in table.get("KeySchema") or ()}
     names = [parts[kind] for kind in ("HASH", "RANGE") if kind in parts]
     if "HASH" not in parts or any(types.get(name) not in ("S", "N", "B") for name in names):
         return None
-    return TableDescription(KeySchema.of({name: types[name] for name in names}), table.get("TableArn"))
+    arn = table.get("TableArn")
+    return TableDescription(KeySchema.of({name: types[name] for name in names}), arn if isinstance(arn, str) else None)
 
 
 def _attempt_ended(parsed_response: Any = None, **_: Any) -> None:
@@ -121,7 +143,7 @@ def _attempt_ended(parsed_response: Any = None, **_: Any) -> None:
     seen.answered |= parsed_response is not None
     parsed = parsed_response if isinstance(parsed_response, Mapping) else {}
     metadata = parsed.get("ResponseMetadata") or {}
-    seen.request_id = metadata.get("RequestId")
+    seen.request_id = _text(metadata.get("RequestId"))
     if "Error" in parsed:
         code = parsed["Error"].get("Code")
         seen.throttled |= classify(code, metadata.get("HTTPStatusCode")) is FailureCause.THROTTLED
@@ -143,7 +165,7 @@ def _usable(parsed: Any, seen: _Seen, body: bytes | None) -> Answer | Failure:
         return Failure(FailureCause.UNKNOWN, type(parsed).__name__, "the client returned no mapping")
     metadata = parsed.get("ResponseMetadata") or {}
     members = {name: value for name, value in parsed.items() if name != "ResponseMetadata"}
-    request_id, attempts = metadata.get("RequestId"), _retries(metadata, seen)
+    request_id, attempts = _text(metadata.get("RequestId")), _retries(metadata, seen)
     check: BodyCheck | str = BodyCheck.UNSEEN if body is None else check_body(body, seen.http.headers, bool(members))
     if not isinstance(check, BodyCheck):
         return Failure(FailureCause.DAMAGED, "DamagedResponse", check, request_id, attempts, label_of(seen.http))
@@ -164,18 +186,29 @@ def check_body(body: bytes, headers: Mapping[str, str], parsed_something: bool) 
     Where the CRC holds the JSON is not parsed a second time, unless the SDK found no member in it: it hides what is
     no JSON.
     """
+    length = headers.get("content-length")
+    if length is not None and "content-encoding" not in headers and length != str(len(body)):
+        return f"the body has {len(body)} bytes where its content-length says {length}"
     expected = headers.get("x-amz-crc32")
     if expected is not None and expected != str(zlib.crc32(body)):
         return f"the body of {len(body)} bytes fails its x-amz-crc32 checksum"
     if expected is not None and parsed_something:
         return BodyCheck.CRC32
     try:
-        whole = isinstance(json.loads(body), dict)
-    except ValueError:
+        whole = isinstance(json.loads(body, object_pairs_hook=_unique), dict)
+    except (ValueError, RecursionError):
         whole = False
     if not whole:
         return f"the body of {len(body)} bytes is not one whole JSON object"
     return BodyCheck.JSON if expected is None else BodyCheck.CRC32
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuses a member given twice: such a body contradicts itself, and the SDK would show only the second."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError
+    return members
 
 
 def _failure(error: Exception, seen: _Seen) -> Failure:
@@ -187,7 +220,7 @@ def _failure(error: Exception, seen: _Seen) -> Failure:
         code = normalise_code(str(told.get("Code") or "UnknownError"))
         cause = classify(code, metadata.get("HTTPStatusCode"))
         message = str(told.get("Message") or told.get("message") or "")
-        return Failure(cause, code, message, metadata.get("RequestId"), _retries(metadata, seen), label)
+        return Failure(cause, code, message, _text(metadata.get("RequestId")), _retries(metadata, seen), label)
     cause = next((cause for types, cause in _SDK_EXCEPTIONS if isinstance(error, types)), FailureCause.UNKNOWN)
     return Failure(cause, type(error).__name__, str(error), seen.request_id, _retries({}, seen), label)
 
@@ -195,6 +228,10 @@ def _failure(error: Exception, seen: _Seen) -> Failure:
 def _retries(metadata: Mapping[str, Any], seen: _Seen) -> int | None:
     """The SDK's resends: as its metadata says, else as the observer counted (timeouts carry no metadata)."""
     told = metadata.get("RetryAttempts")
-    if told is not None:
-        return int(told)
+    if type(told) is int and told >= 0:
+        return told
     return seen.attempts - 1 if seen.attempts else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -5,16 +5,27 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Unpack, assert_never
+from typing import Any, TypeAlias, Unpack, assert_never
 
 from itemledger.core.answer import Answer, Failure
 from itemledger.core.hold import HoldRecord
 from itemledger.core.manifest import KeyNames, ProjectionPaths, TableRead
+from itemledger.core.passes import PassEvidence
 from itemledger.core.read import Read
 from itemledger.core.result import KeyOutcome, ReadResult, StopReason
-from itemledger.core.steps import Call, Progress, WaitUntil
-from itemledger.opening import Plan, ReadOptions, begin, late_description, plan, plan_resumption, tables_to_describe
+from itemledger.core.steps import Call, Opened, Progress, WaitUntil
+from itemledger.opening import (
+    Plan,
+    ReadOptions,
+    begin,
+    late_description,
+    plan,
+    plan_resumption,
+    tables_to_describe,
+    wants_fresh_credentials,
+)
 from itemledger.provider import call, observe
 
 
@@ -80,27 +91,44 @@ def iter_read(
     *,
     projection: ProjectionPaths | None = None,
     consistent_read: bool = False,
+    on_evidence: Callable[[PassEvidence], object] | None = None,
     **options: Unpack[SyncOptions],
 ) -> Iterator[KeyOutcome | ReadResult]:
     """As ``read_batch``, but yields each outcome as it settles, at the end the unresolved ones, then the summary
     result.
 
-    Items are handed out and forgotten: memory holds one key per item. The deadline goes on while the caller works.
+    Items are handed out and forgotten: memory holds one key per item. So is the evidence, one entry a call, to
+    ``on_evidence``. The deadline goes on while the caller works.
     """
     run, sleep = _split(options)
     reads = [TableRead(table_name, keys, key, projection, consistent_read)]
     for step in stream(client, plan(reads, run, keep=False), sleep=sleep):
         if isinstance(step, Progress):
+            if on_evidence is not None:
+                for entry in step.evidence:
+                    on_evidence(entry)
             yield from step.settled
-        else:
+        elif not isinstance(step, Opened):
             yield step
 
 
+#: A signal that comes just before a wait does not end it, so Ctrl-C would come only after the next answer.
+LONGEST_WAIT_S = 0.5
+
+Waiting: TypeAlias = Callable[[], AbstractContextManager[object]]
+
+
 def stream(
-    client: Any, plan: Plan, *, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[Progress | KeyOutcome | ReadResult]:
-    """A read call by call: Progress with its evidence, then the outcomes left unresolved, then the summary."""
-    with _Session(client, plan, sleep) as session:
+    client: Any, plan: Plan, *, sleep: Callable[[float], None] = time.sleep, waiting: Waiting = nullcontext
+) -> Iterator[Opened | Progress | KeyOutcome | ReadResult]:
+    """A read call by call: Opened before the first one, Progress with the evidence of each, then the outcomes left
+    unresolved, then the summary.
+
+    ``waiting()`` is entered around each wait for an answer. A signal handler that raises only in there (and in
+    ``sleep``) never cuts an answer off from its evidence: what is settled has been handed out.
+    """
+    with _Session(client, plan, sleep, waiting) as session:
+        yield session.read.opened()
         yield from session.progress()
         yield from session.read.unsettled()
         yield session.read.results()[0]
@@ -111,12 +139,12 @@ class _Session:
 
     read: Read
 
-    def __init__(self, client: Any, plan: Plan, sleep: Callable[[float], None]) -> None:
+    def __init__(self, client: Any, plan: Plan, sleep: Callable[[float], None], waiting: Waiting = nullcontext) -> None:
         self._client = client
         self._plan = plan
         self._clock = plan.clock
         self._sleep = sleep
-        self._calls = _Calls(client, plan.bounds.concurrency)
+        self._calls = _Calls(client, plan.bounds.concurrency, waiting)
         self._passed = float("-inf")  # what has been waited for has passed, even on a clock that stands still
 
     def __enter__(self) -> _Session:
@@ -124,28 +152,24 @@ class _Session:
         answers: dict[str, Answer | Failure] = {}
         try:
             observe(self._client)
-            for describe in tables_to_describe(self._plan):
-                self._calls.start(describe)
-                end = self._calls.next_end(started_at + self._plan.bounds.timeout_s - self._clock())
-                if end is None:
-                    answers.setdefault(describe.request["TableName"], late_description())
-                else:  # may be the late answer of the table before
-                    answers[end[0].request["TableName"]] = end[1]
+            self._describe(answers, started_at + self._plan.bounds.timeout_s)
         except BaseException as error:
-            self.read = begin(self._plan, answers, started_at)
-            self.__exit__(type(error), error, None)
+            self._calls.close()
+            with suppress(Exception):  # the interrupt goes first; without a manifest it has no result to carry
+                self.read = begin(self._plan, answers, started_at)
+                self._carry(error)
             raise
-        self.read = begin(self._plan, answers, started_at)
+        try:
+            self.read = begin(self._plan, answers, started_at)
+        except BaseException:
+            self._calls.close()
+            raise
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._calls.close()
-        if error is None or isinstance(error, GeneratorExit):
-            return
-        self.read.stop(StopReason.INTERRUPTED)
-        results = self.read.results()
-        rides_along: Any = error  # R8: whatever interrupts a read is raised as it came, with .result on it
-        rides_along.result = results[0] if len(results) == 1 else results
+        if error is not None and not isinstance(error, GeneratorExit):
+            self._carry(error)
 
     def progress(self) -> Iterator[Progress]:
         """Runs the read to its end. The only loop: it ends when the read does, and the read is bounded."""
@@ -170,6 +194,27 @@ class _Session:
                 self._sleep(until - now)
                 self._passed = until
 
+    def _describe(self, answers: dict[str, Answer | Failure], deadline: float) -> None:
+        for describe in tables_to_describe(self._plan):
+            end = self._ask(describe, deadline)
+            if wants_fresh_credentials(end):
+                end = self._ask(describe, deadline)
+            answers[describe.request["TableName"]] = end
+
+    def _ask(self, describe: Call, deadline: float) -> Answer | Failure:
+        end = None
+        if (now := self._now()) < deadline:
+            self._calls.start(describe)
+            end = self._calls.next_end(deadline - now)
+            self._passed = deadline if end is None else self._passed
+        return late_description() if end is None else end[1]
+
+    def _carry(self, error: BaseException) -> None:
+        self.read.stop(StopReason.INTERRUPTED)
+        results = self.read.results()
+        rides_along: Any = error  # R8: whatever interrupts a read is raised as it came, with .result on it
+        rides_along.result = results[0] if len(results) == 1 else results
+
     def _now(self) -> float:
         return max(self._clock(), self._passed)
 
@@ -177,8 +222,9 @@ class _Session:
 class _Calls:
     """Calls in flight. Their threads are daemons: one that hangs past the deadline keeps nothing alive."""
 
-    def __init__(self, client: Any, concurrency: int) -> None:
+    def __init__(self, client: Any, concurrency: int, waiting: Waiting) -> None:
         self._client = client
+        self._waiting = waiting
         self._inline = concurrency == 1
         self._concurrency = concurrency
         self._threads = 0
@@ -188,7 +234,9 @@ class _Calls:
 
     def start(self, step: Call) -> None:
         if self._inline:
-            self._ends.put((step, call(self._client, step.operation, step.request)))
+            with self._waiting():
+                end = call(self._client, step.operation, step.request)
+            self._ends.put((step, end))
             return
         self._running += 1
         if self._running > self._threads:
@@ -198,16 +246,21 @@ class _Calls:
 
     def next_end(self, timeout_s: float) -> tuple[Call, Answer | Failure] | None:
         """The next call to end within the time, ``None`` if none does; what stopped a thread is raised here."""
-        try:
-            step, end = self._ends.get(timeout=min(max(0.0, timeout_s), threading.TIMEOUT_MAX))
-        except Empty:
+        give_up_at = time.monotonic() + min(timeout_s, threading.TIMEOUT_MAX)
+        ended = None if self._ends.empty() else self._ends.get()
+        while ended is None and (left_s := give_up_at - time.monotonic()) > 0:
+            with self._waiting(), suppress(Empty):
+                ended = self._ends.get(timeout=min(left_s, LONGEST_WAIT_S))
+        if ended is None:
             return None
+        step, end = ended
         self._running -= 1
         if isinstance(end, BaseException):
             raise end
         return step, end
 
     def close(self) -> None:
+        """Lets the threads end, each after the call it is in."""
         for _ in range(self._threads):
             self._todo.put(None)
 

@@ -476,10 +476,10 @@ def test_numbers_in_json_are_read_with_every_digit() -> None:
         ('{"a": NaN}', "has NaN, which JSON does not know"),
         ("-Infinity", "has -Infinity, which JSON does not know"),
         ('[{"a": 1, "b": 2, "a": 3}]', "has the name a twice in one object"),
-        ("9" * 5000, "is not JSON that can be read: ValueError"),
-        ("1e" + "9" * 30, "is not JSON that can be read: In"),  # Inexact or InvalidOperation
-        ("[" * 200_000, "is not JSON that can be read: RecursionError"),
-        (b'"\xff"', "is not JSON that can be read: UnicodeDecodeError"),
+        ("9" * 5000, "has a number with too many digits or out of range"),
+        ("1e" + "9" * 30, "has a number with too many digits or out of range"),
+        ("[" * 200_000, "is nested too deeply"),
+        (b'"\xff"', "is not JSON: its bytes are no UTF-8 text"),
     ],
     ids=range(9),  # the texts are long
 )

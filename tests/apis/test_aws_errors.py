@@ -93,7 +93,7 @@ def test_an_unknown_code_keeps_the_name_it_came_with() -> None:
         (429, FailureCause.THROTTLED),
         (400, FailureCause.UNKNOWN),
         (403, FailureCause.UNKNOWN),
-        (408, FailureCause.UNKNOWN),
+        (408, FailureCause.TRANSIENT),
         (200, FailureCause.UNKNOWN),
         (600, FailureCause.UNKNOWN),
     ],

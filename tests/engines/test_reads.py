@@ -1,4 +1,4 @@
-"""The main job on real engines that share no code: what they hold, what they leave over, what a fault layer takes away."""
+"""The main job on engines that share no code: what they hold and leave over, and what a fault layer takes away."""
 
 from __future__ import annotations
 

@@ -142,9 +142,15 @@ def json_loads_exact(text: str | bytes) -> JsonValue:
     except AttributeValueError:
         raise
     except json.JSONDecodeError as error:
-        raise AttributeValueError(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
-    except (ValueError, ArithmeticError, RecursionError) as error:  # bytes that are no text, endless digits or depth
-        raise AttributeValueError(f"is not JSON that can be read: {type(error).__name__}") from None
+        raise AttributeValueError(
+            f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}"
+        ) from None
+    except UnicodeDecodeError:
+        raise AttributeValueError("is not JSON: its bytes are no UTF-8 text") from None
+    except RecursionError:
+        raise AttributeValueError("is nested too deeply") from None
+    except (ValueError, ArithmeticError):
+        raise AttributeValueError("has a number with too many digits or out of range") from None
     return value
 
 

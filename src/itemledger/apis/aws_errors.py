@@ -17,7 +17,7 @@ def classify(code: str | None, http_status: int | None) -> FailureCause:
         http_status = int(name)  # the SDK gives the status as the code when the body names none
     if http_status == 429:
         return FailureCause.THROTTLED
-    if http_status is not None and 500 <= http_status <= 599:
+    if http_status is not None and (http_status == 408 or 500 <= http_status <= 599):
         return FailureCause.TRANSIENT
     return FailureCause.UNKNOWN
 
@@ -39,6 +39,10 @@ CODES: Mapping[FailureCause, tuple[str, ...]] = {
         "ThrottlingException",
         "RequestLimitExceeded",
         "LimitExceededException",  # control plane: too many operations at once
+        "TooManyRequestsException",  # this and the next three: botocore's own list of throttles
+        "ThrottledException",
+        "RequestThrottledException",
+        "BandwidthLimitExceeded",
     ),
     FailureCause.TRANSIENT: (
         "InternalServerError",

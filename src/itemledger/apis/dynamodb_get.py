@@ -6,8 +6,10 @@ UnprocessedKeys map that is empty when all is done; a response without it cannot
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,16 +17,18 @@ from typing import Any
 from itemledger.apis.attribute_values import AttributeValueError, item_to_native
 from itemledger.apis.item_size import item_size
 from itemledger.apis.projection import Projection, compile_projection
-from itemledger.core.keys import Key
+from itemledger.core.keys import Key, is_mapping
 from itemledger.core.manifest import table_of_arn
 from itemledger.core.reconcile import CallFacts, Finding, Limits, Mention, Silence, shape_of
-from itemledger.core.result import Item, Settings
+from itemledger.core.result import Item
 from itemledger.core.steps import SentKey
+from itemledger.core.terms import Settings
 from itemledger.errors import LedgerInvariantError
 
 #: An answer is cut at 16 MB in all and at 1 MB per partition. One that carries less than this, counting one more item
 #: of its mean size, was not cut by size.
 CUT_BYTES = 1_000_000
+ABSENT_ACCEPTED = "UnprocessedKeys absent; accepted because unprocessed_keys_optional is set"
 
 
 class BatchGetItem:
@@ -37,6 +41,7 @@ class BatchGetItem:
         self._tables = tables
         self._projections = [compile_projection(t.projection, t.key.names) for t in tables]
         self._entries = [_entry(t, p) for t, p in zip(tables, self._projections, strict=True)]
+        self._hashes = [self._hash(t, e) for t, e in zip(tables, self._entries, strict=True)]
         self._index = {table.table_name: i for i, table in enumerate(tables)}
         bare = Counter(table_of_arn(table.table_name) for table in tables)
         for i, table in enumerate(tables):  # a call by ARN may be answered by name, where that can mean only one table
@@ -49,7 +54,7 @@ class BatchGetItem:
             settings = self._tables[table]
             entry = entries.get(settings.table_name)
             if entry is None:
-                entry = entries[settings.table_name] = {"Keys": [], **self._entries[table]}
+                entry = entries[settings.table_name] = {"Keys": [], **copy.deepcopy(self._entries[table])}
             entry["Keys"].append(settings.key.typed(key))
         return {"RequestItems": entries, "ReturnConsumedCapacity": "TOTAL"}
 
@@ -72,27 +77,32 @@ class BatchGetItem:
         self._refuse_missing_lists(sent, rows, leftovers)
 
     def cut_by_size(self, response: Mapping[str, Any]) -> bool:
-        carried = rows = 0
-        for name, found in (response.get("Responses") or {}).items():
-            table = self._index[name]
-            rows += len(found)
-            whole = 0 if self._projections[table] is None else self._bytes_read(table, response)
-            carried += max(_bytes_of(found), whole)
-        return rows > 0 and carried + carried // rows >= CUT_BYTES
+        return any(
+            self._carries_a_cut(self._index[name], rows, response)
+            for name, rows in (response.get("Responses") or {}).items()
+            if rows
+        )
+
+    def _carries_a_cut(self, table: int, rows: Sequence[Mapping[str, Any]], response: Mapping[str, Any]) -> bool:
+        whole = 0 if self._projections[table] is None else self._bytes_read(table, response)
+        carried = max(_bytes_of(rows), whole)
+        return carried + carried // len(rows) >= CUT_BYTES
 
     def _bytes_read(self, table: int, response: Mapping[str, Any]) -> int:
         """Whole items are read whatever is projected: about 4 KB for each strong unit, 8 KB for each eventual one."""
         unit_bytes = 4096 if self._tables[table].consistent_read else 8192
         return int((self._consumed(table, response) or 0) * unit_bytes)
 
-    def facts(self, item: SentKey, request: Mapping[str, Any], response: Mapping[str, Any] | None) -> CallFacts:
-        name = self._tables[item[0]].table_name
-        asked = {member: value for member, value in request["RequestItems"][name].items() if member != "Keys"}
-        shape = json.dumps([self.operation, name, asked], sort_keys=True, separators=(",", ":"))
-        request_hash = hashlib.sha256(shape.encode()).hexdigest()
+    def facts(self, item: SentKey, response: Mapping[str, Any] | None) -> CallFacts:
+        table = item[0]
         if response is None:
-            return CallFacts(request_hash)
-        return CallFacts(request_hash, self._consumed(item[0], response), tuple(self._notes(item[0], asked, response)))
+            return CallFacts(self._hashes[table])
+        return CallFacts(self._hashes[table], self._consumed(table, response), tuple(self._notes(table, response)))
+
+    def _hash(self, table: Settings, entry: Mapping[str, Any]) -> str:
+        """Of the request's shape: table, consistency and projection, the same on every pass."""
+        shape = json.dumps([self.operation, table.table_name, entry], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(shape.encode()).hexdigest()
 
     def _row(self, table: int, row: Mapping[str, Any], position_of: Mapping[SentKey, int]) -> Mention:
         settings = self._tables[table]
@@ -103,7 +113,7 @@ class BatchGetItem:
                 "answers for no key; keep the answer and check what served it",
                 structure=shape_of(row),
             )
-        return Mention(_place(position_of, table, key), Finding.RETURNED, self._item(table, row), row)
+        return Mention(position_of.get((table, key)), Finding.RETURNED, self._item(table, row), row)
 
     def _item(self, table: int, row: Mapping[str, Any]) -> Item:
         projection = self._projections[table]
@@ -165,20 +175,23 @@ class BatchGetItem:
         told = response.get("ConsumedCapacity")
         for entry in [told] if isinstance(told, Mapping) else told if isinstance(told, list) else []:
             units = entry.get("CapacityUnits") if isinstance(entry, Mapping) else None
-            if isinstance(units, int | float) and self._index.get(str(entry.get("TableName"))) == table:
+            if not isinstance(units, int | float) or isinstance(units, bool) or not 0 <= units < math.inf:
+                continue
+            if self._index.get(str(entry.get("TableName"))) == table:
                 return float(units)
         return None
 
-    def _notes(self, table: int, asked: Mapping[str, Any], response: Mapping[str, Any]) -> Iterator[str]:
+    def _notes(self, table: int, response: Mapping[str, Any]) -> Iterator[str]:
+        asked = self._entries[table]
         if response.get("UnprocessedKeys") is None:
-            yield "UnprocessedKeys absent; accepted because unprocessed_keys_optional is set"
+            yield ABSENT_ACCEPTED
         for name, entry in (response.get("UnprocessedKeys") or {}).items():
             if self._index[name] != table:
                 continue
             if not entry["Keys"]:
                 yield "UnprocessedKeys names the table with an empty list of keys"
             members = (asked.keys() | entry.keys()) - {"Keys"}
-            differing = sorted(m for m in members if (asked.get(m) or None) != (entry.get(m) or None))
+            differing = sorted(str(m) for m in members if (asked.get(m) or None) != (entry.get(m) or None))
             if differing:
                 yield f"leftovers came back with other {', '.join(differing)}; the next pass asks as this one did"
 
@@ -208,7 +221,7 @@ def _mapping(response: Mapping[str, Any], member: str) -> Mapping[str, Any]:
 
 
 def _rows(found: object) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+    if not isinstance(found, list) or not all(map(is_mapping, found)):
         raise LedgerInvariantError("Responses holds something else than lists of rows", structure={"Responses": "?"})
     return found
 

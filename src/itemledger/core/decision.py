@@ -74,7 +74,8 @@ def _policy_holds(result: ReadResult, required: Policy) -> Callable[[], bool]:
         return lambda: not result.processed_not_returned and not result.earlier.processed_not_returned
     if callable(required):
         return lambda: bool(required(result))
-    if isinstance(required, str | bytes):  # a collection to Python, a single key to everybody else
+    # A text is a collection to Python, and a single key to everybody else.
+    if isinstance(required, str | bytes) or not isinstance(required, Collection):
         raise ManifestError("required= is ALL, NONE, a collection of keys, or a function of the result")
     keys = _asked(result, required)
     return lambda: all(key in result.returned or key in result.earlier.returned for key in keys)

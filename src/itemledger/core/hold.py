@@ -16,7 +16,8 @@ from itemledger.core.checked_json import count, member, texts
 from itemledger.core.item_hash import item_hash
 from itemledger.core.keys import Key, KeySchema, KeyType
 from itemledger.core.ranges import from_ranges, to_ranges
-from itemledger.core.result import Disposition, Earlier, Observation, ReadResult, Settings, StopReason
+from itemledger.core.result import Disposition, ReadResult, StopReason
+from itemledger.core.terms import Earlier, Observation, Settings
 from itemledger.errors import HoldRecordError, ManifestError
 
 SCHEMA = "itemledger/hold/1"
@@ -196,6 +197,9 @@ def _dispositions(record: Mapping[str, Any], size: int) -> tuple[Disposition, ..
 
 def _observation(told: Mapping[str, Any]) -> Observation:
     revisions = member(told, "revisions", dict)
+    chained = [told["parent_id"] is not None, told["first_id"] is not None, count(told, "number", 1) > 1]
+    if any(chained) != all(chained):
+        raise ValueError("number, parent_id and first_id do not make a chain")
     return Observation(
         member(told, "id", str),
         count(told, "number", 1),

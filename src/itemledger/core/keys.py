@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from itemledger.core.numbers import number_text, parse_number
 from itemledger.errors import ManifestError
@@ -78,36 +78,37 @@ class KeySchema:
 
     def canonical(self, key: object, position: int) -> Key:
         """The caller's spelling of a key as its canonical value; ManifestError names the position and the attribute."""
-        if len(self.names) == 1:
-            if isinstance(key, Mapping):
-                (key,) = self._parts_of_mapping(key, position)
-            elif isinstance(key, tuple | list):
-                (key,) = self._parts_of_sequence(key, position)
-            return self._part(key, 0, position)
-        if isinstance(key, Mapping):
-            partition, sort = self._parts_of_mapping(key, position)
+        parts: list[object]
+        if isinstance(key, str | int | Decimal | bytes):  # first, since an abstract class takes long to say no
+            parts = [key]
         elif isinstance(key, tuple | list):
-            partition, sort = self._parts_of_sequence(key, position)
+            parts = self._parts_of_sequence(key, position)
         else:
+            parts = self._parts_of_mapping(key, position) if isinstance(key, Mapping) else [key]
+        if len(self.names) == 1:
+            return self._part(parts[0], 0, position)
+        if len(parts) == 1:
             raise ManifestError(
                 f"key at position {position} is a single {type(key).__name__}, but the table's key has two attributes "
                 f"({', '.join(self.names)}); give a tuple or a mapping",
                 positions=(position,),
             )
-        return self._part(partition, 0, position), self._part(sort, 1, position)
+        return self._part(parts[0], 0, position), self._part(parts[1], 1, position)
 
     def typed(self, key: Key) -> dict[str, dict[str, Any]]:
         """The key as AttributeValues, boto3's shape: ``{"pk": {"S": "a"}, "sk": {"N": "1"}}``."""
-        parts = key if isinstance(key, tuple) else (key,)
-        return {name: typed_part(part) for name, part in zip(self.names, parts, strict=True)}
+        if not isinstance(key, tuple):
+            (name,) = self.names
+            return {name: typed_part(key)}
+        return {name: typed_part(part) for name, part in zip(self.names, key, strict=True)}
 
     def key_in(self, row: Mapping[str, Any]) -> Key | None:
         """The canonical key that a row carries in its key attributes; ``None`` when it carries no readable one."""
-        parts = [read_part(row.get(name)) for name in self.names]
-        if len(parts) == 1:
-            return parts[0]
-        partition, sort = parts
-        return None if partition is None or sort is None else (partition, sort)
+        partition = read_part(row.get(self.names[0]))
+        if partition is None or len(self.names) == 1:
+            return partition
+        sort = read_part(row.get(self.names[1]))
+        return None if sort is None else (partition, sort)
 
     def _parts_of_mapping(self, key: Mapping[Any, Any], position: int) -> list[object]:
         for name in self.names:
@@ -150,31 +151,31 @@ class KeySchema:
         return part
 
     def _part(self, value: object, index: int, position: int) -> KeyPart:
-        where = f"key at position {position}: attribute {self.names[index]!r}"
         try:
             part = canonical_part(value)
+            if not isinstance(part, Decimal):
+                _check_length(part, MAX_KEY_BYTES[index])
+            expected = self.types[index]
+            if expected is not None and part_type(part) is not expected:
+                raise ValueError(f"has type {part_type(part)}, but the key needs {expected}")
         except ValueError as exc:
+            where = f"key at position {position}: attribute {self.names[index]!r}"
             raise ManifestError(f"{where} {exc}", positions=(position,)) from None
-        expected = self.types[index]
-        if expected is not None and part_type(part) is not expected:
-            raise ManifestError(
-                f"{where} has type {part_type(part)}, but the key needs {expected}", positions=(position,)
-            )
-        if not isinstance(part, Decimal):
-            self._check_length(part, index, where, position)
         return part
 
-    def _check_length(self, part: str | bytes, index: int, where: str, position: int) -> None:
+
+def _check_length(part: str | bytes, most: int) -> None:
+    if isinstance(part, bytes) or part.isascii():
+        size = len(part)
+    else:
         try:
-            size = len(part.encode()) if isinstance(part, str) else len(part)
+            size = len(part.encode())
         except UnicodeEncodeError:
-            raise ManifestError(f"{where} is not valid Unicode text (lone surrogate)", positions=(position,)) from None
-        if size == 0:
-            raise ManifestError(f"{where} is empty, which DynamoDB refuses in keys", positions=(position,))
-        if size > MAX_KEY_BYTES[index]:
-            raise ManifestError(
-                f"{where} has {size} bytes; DynamoDB allows {MAX_KEY_BYTES[index]}", positions=(position,)
-            )
+            raise ValueError("is not valid Unicode text (lone surrogate)") from None
+    if size == 0:
+        raise ValueError("is empty, which DynamoDB refuses in keys")
+    if size > most:
+        raise ValueError(f"has {size} bytes; DynamoDB allows {most}")
 
 
 def canonical_part(value: object) -> KeyPart:
@@ -214,9 +215,14 @@ def typed_part(part: KeyPart) -> dict[str, Any]:
     return {"B": part}
 
 
+def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether it is a mapping; a dict, as the SDK makes them, without the long way round an abstract class."""
+    return type(value) is dict or isinstance(value, Mapping)
+
+
 def read_part(value: object) -> KeyPart | None:
     """The canonical part inside an AttributeValue; ``None`` when it is no well-formed S, N or B."""
-    if not isinstance(value, Mapping) or len(value) != 1:
+    if not is_mapping(value) or len(value) != 1:
         return None
     ((tag, inner),) = value.items()
     if tag == "S":

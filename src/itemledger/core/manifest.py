@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from itemledger.core.keys import Key, KeySchema
-from itemledger.core.result import Settings
+from itemledger.core.terms import Settings
 from itemledger.errors import ManifestError
 
 KeyNames = Sequence[str] | Mapping[str, str] | str
@@ -76,7 +76,7 @@ class ManifestBuilder:
 
     def add(self, settings: Settings, keys: Iterable[object], *, arn: str | None = None) -> None:
         """One TableRead's keys; ``arn`` is the table's identity where DescribeTable told it."""
-        if isinstance(keys, str | bytes | Mapping):
+        if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
             raise ManifestError(f"keys is a single {type(keys).__name__}; give a list of keys")
         table, settings = self._table(settings, arn)
         schema = settings.key
@@ -94,7 +94,8 @@ class ManifestBuilder:
                 raise _duplicate(slot - start, position, settings.table_name)
             if self._fold:
                 slots.append(slot)
-        settings = self._settings[table] = _with_key(settings, schema)
+        settings = _with_key(settings, schema)
+        self._settings[table] = _with_key(self._settings[table], schema)
         self._parts.append(
             _folded(settings, slots) if self._fold else Part(settings, range(start, len(self._keys)), None)
         )
@@ -119,13 +120,13 @@ class ManifestBuilder:
             settings.consistent_read,
         ):
             raise ManifestError(
-                f"tables {first.table_name!r} and {settings.table_name!r} are one table read with another key, projection "
-                "or consistency; DynamoDB takes each table once per call, so read them apart"
+                f"tables {first.table_name!r} and {settings.table_name!r} are one table, read with another key, "
+                "projection or consistency; DynamoDB takes each table once per call, so read them apart"
             )
-        return index, _with_key(settings, first.key)
+        return index, _with_key(replace(settings, table_name=first.table_name), first.key)
 
     def _refuse_unclear_identity(self, identity: str) -> None:
-        """A bare name and an ARN ending with it may be one table or two (another account's): only DescribeTable tells."""
+        """A bare name and an ARN ending with it may be one table or two, in two accounts: only DescribeTable tells."""
         for known in self._by_identity:
             if known.startswith("arn:") != identity.startswith("arn:") and table_of_arn(known) == table_of_arn(
                 identity

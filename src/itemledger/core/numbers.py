@@ -8,6 +8,8 @@ from decimal import Decimal, InvalidOperation
 MAX_DIGITS = 38
 MAX_EXPONENT = 125
 MIN_EXPONENT = -130
+MOST = 10**MAX_DIGITS
+MAX_BITS = (10 ** (MAX_EXPONENT + 1)).bit_length()
 
 _CHARACTERS = "0123456789+-.eE"
 
@@ -18,6 +20,11 @@ def parse_number(value: str | int | Decimal) -> Decimal:
     Raises ValueError for text that is no number, NaN, Infinity, more than 38 significant digits, or a magnitude
     outside 1E-130 … 9.9E+125.
     """
+    text = str(value) if type(value) is int and -MOST < value < MOST else value
+    if isinstance(text, str) and _is_plain(text):
+        return Decimal(text)
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise ValueError(f"magnitude is outside 1E{MIN_EXPONENT} to 9.9E+{MAX_EXPONENT}")  # before its digits are made
     if isinstance(value, str) and value.strip(_CHARACTERS):
         raise ValueError("not a number")  # Decimal() also takes blanks, underscores and foreign digits
     try:
@@ -47,4 +54,10 @@ def normalise(number: Decimal) -> Decimal:
 
 def number_text(number: Decimal) -> str:
     """The number as the service stores and returns it: plain digits, no exponent, no plus, no trailing zeros."""
-    return format(normalise(number), "f")
+    text = str(number)
+    return text if _is_plain(text) else format(normalise(number), "f")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether these are digits in normal form already, as most keys are; the long way is for all others."""
+    return len(text) <= MAX_DIGITS and text.isascii() and text.isdecimal() and text[-1] != "0" and text[0] != "0"

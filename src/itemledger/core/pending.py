@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from itemledger.core.result import Bounds, LeftoverCause
+from itemledger.core.passes import LeftoverCause
+from itemledger.core.terms import Bounds
 
 Jitter: TypeAlias = Callable[[float, float], float]
 

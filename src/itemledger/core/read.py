@@ -6,32 +6,31 @@ deadline is absolute, a key's charged passes are bounded, and a pass that is not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from itemledger.core.answer import Answer, Failure, FailureCause, TerminalError
 from itemledger.core.decision import Decision
 from itemledger.core.manifest import Manifest, Part
+from itemledger.core.passes import LeftoverCause, PassEvidence, Totals
 from itemledger.core.pending import Jitter, Pending
 from itemledger.core.reconcile import BatchApi, Finding, Mention, reconcile
-from itemledger.core.result import (
-    Bounds,
-    Disposition,
-    Earlier,
-    Item,
-    KeyOutcome,
-    LeftoverCause,
-    Observation,
-    PassEvidence,
-    ReadResult,
-    StopReason,
-    Totals,
-)
-from itemledger.core.steps import Call, Progress, SentKey, Step, WaitUntil
+from itemledger.core.result import Disposition, Item, KeyOutcome, ReadResult, StopReason
+from itemledger.core.steps import Call, Opened, Progress, SentKey, Step, WaitUntil
+from itemledger.core.terms import Bounds, Earlier, Observation
 from itemledger.errors import LedgerInvariantError
 
 _SETTLES = {
     Finding.RETURNED: Disposition.RETURNED,
     Finding.PROCESSED_NOT_RETURNED: Disposition.PROCESSED_NOT_RETURNED,
+}
+
+
+#: What may follow a first reason and say more: nothing outranks impossible evidence, and an interrupt is no retry.
+OUTRANKS: Mapping[StopReason, tuple[StopReason, ...]] = {
+    StopReason.REQUEST_FAILED: (StopReason.INTERRUPTED, StopReason.INVARIANT_BROKEN),
+    StopReason.INTERRUPTED: (StopReason.INVARIANT_BROKEN,),
+    StopReason.DEADLINE: (StopReason.INVARIANT_BROKEN,),
+    StopReason.INVARIANT_BROKEN: (),
 }
 
 
@@ -69,7 +68,7 @@ class Read:
         self._items: dict[int, Item] = {}
         self._ledgers: list[list[PassEvidence]] = [[] for _ in manifest.parts]
         self._totals = [Totals() for _ in manifest.parts]
-        self._request_ids: list[str] = []
+        self._request_ids: list[list[str]] = [[] for _ in manifest.parts]
         self._calls = 0
         self._fresh_credentials_from: int | None = None  # number of the first call signed after they were refused
         self._stopped: StopReason | None = None
@@ -110,8 +109,6 @@ class Read:
         """Takes one call's end into account; raises LedgerInvariantError, result attached, when it cannot be true."""
         del self._in_flight[call.number]
         duration_ms = (now - call.started_at) * 1000
-        if answer.request_id is not None:
-            self._request_ids.append(answer.request_id)
         if isinstance(answer, Failure):
             return self._failed(call, answer, duration_ms)
         try:
@@ -132,16 +129,18 @@ class Read:
             raise
         left_over = [slot for slot, m in zip(call.slots, mentions, strict=True) if m.finding is Finding.UNPROCESSED]
         cause = self._cause(answer) if left_over else None
+        # What is proven is kept before anything of the caller's runs: his jitter may raise.
+        settled = tuple(self._settle(call.slots, mentions))
+        evidence = self._evidence(call, duration_ms, answer, tuple(m.finding for m in mentions), cause)
         if cause is None:
             self._pending.all_fitted(len(call.slots))
         else:
             self._pending.left_over(left_over, cause, processed=len(call.slots) - len(left_over), now=now)
-        settled = tuple(self._settle(call.slots, mentions))
-        return Progress(self._evidence(call, duration_ms, answer, tuple(m.finding for m in mentions), cause), settled)
+        return Progress(evidence, settled)
 
     def stop(self, reason: StopReason) -> None:
         """Ends the read. Calls in flight are abandoned, except after a failed request: their answers still count."""
-        if self._stopped is None or reason is StopReason.INVARIANT_BROKEN:  # nothing outranks impossible evidence
+        if self._stopped is None or reason in OUTRANKS[self._stopped]:
             self._stopped = reason
         if reason is not StopReason.REQUEST_FAILED:
             self._abandoned += len(self._in_flight)
@@ -151,6 +150,11 @@ class Read:
         """Ends the read before its first call, when the table itself could not be looked at."""
         self._error = error
         self.stop(StopReason.REQUEST_FAILED)
+
+    def opened(self) -> Opened:
+        """What is about to be asked, for streams that must write it down first; only for reads of one table."""
+        (part,) = self._manifest.parts
+        return Opened(self._observations[0], part.settings, self._bounds, self._manifest.keys)
 
     def results(self) -> tuple[ReadResult, ...]:
         """Where every key stands at this moment, a result per table read."""
@@ -174,7 +178,8 @@ class Read:
         if failure.cause is FailureCause.CREDENTIALS and self._stopped is None and self._signed_before(call):
             self._pending.put_back(call.slots)
         else:
-            self._error = self._error or failure.error
+            if self._error is None or (self._error.transient and not failure.cause.passing):
+                self._error = failure.error  # whichever came first, what does not pass by itself decides
             self.stop(StopReason.REQUEST_FAILED)
         return Progress(self._evidence(call, duration_ms, failure, (), None), ())
 
@@ -216,17 +221,16 @@ class Read:
         usable = answer if isinstance(answer, Answer) else None
         entries = []
         for index, part in enumerate(self._manifest.parts):
-            places = [(i, part.index_of(slot)) for i, slot in enumerate(call.slots)]
-            mine = [(i, position) for i, position in places if position is not None]
-            if not mine:
+            mine, positions = self._share(part, call)
+            if not positions:
                 continue
-            facts = self._api.facts(call.sent[mine[0][0]], call.request, usable.response if usable else None)
+            facts = self._api.facts(call.sent[mine[0]], usable.response if usable else None)
             entry = PassEvidence(
                 application_pass=call.application_pass,
                 call=call.number,
-                requested=tuple(call.sent[i][1] for i, _ in mine),
-                positions=tuple(position for _, position in mine),
-                findings=tuple(findings[i] for i, _ in mine) if usable else (),
+                requested=tuple([call.sent[i][1] for i in mine]),
+                positions=positions,
+                findings=tuple([findings[i] for i in mine]) if usable else (),
                 duration_ms=duration_ms,
                 label=answer.label,
                 request_hash=facts.request_hash,
@@ -240,10 +244,20 @@ class Read:
                 error=answer.error if isinstance(answer, Failure) else None,
             )
             self._totals[index] = self._totals[index].plus(entry)
+            if entry.request_id is not None:
+                self._request_ids[index].append(entry.request_id)
             if self._keep:
                 self._ledgers[index].append(entry)
             entries.append(entry)
         return tuple(entries)
+
+    def _share(self, part: Part, call: Call) -> tuple[Sequence[int], tuple[int, ...]]:
+        """Which of a call's keys are this part's, and their places in its manifest."""
+        if isinstance(part.slots, range) and len(self._manifest.parts) == 1:
+            return range(len(call.slots)), tuple(call.slots)
+        places = [(i, part.index_of(slot)) for i, slot in enumerate(call.slots)]
+        mine = [(i, position) for i, position in places if position is not None]
+        return [i for i, _ in mine], tuple(position for _, position in mine)
 
     def _outcomes(self, slot: int, disposition: Disposition, item: Item | None) -> Iterable[KeyOutcome]:
         """The outcome at each input position of a slot; only for reads of one table."""
@@ -268,7 +282,7 @@ class Read:
     def _result(self, index: int, part: Part) -> ReadResult:
         keys = self._manifest.keys
         dispositions = tuple(self._dispositions[slot] for slot in part.slots)
-        unresolved = Disposition.UNRESOLVED in dispositions
+        reason = self._reason(Disposition.UNRESOLVED in dispositions)
         return ReadResult(
             observation=self._observations[index],
             settings=part.settings,
@@ -278,10 +292,10 @@ class Read:
             items_by_key={keys[slot]: self._items[slot] for slot in part.slots if slot in self._items},
             ledger=tuple(self._ledgers[index]),
             totals=self._totals[index],
-            stop_reason=self._reason(unresolved),
-            terminal_error=self._error if unresolved else None,
+            stop_reason=reason,
+            terminal_error=self._error if reason is StopReason.REQUEST_FAILED else None,
             abandoned_calls=self._abandoned,
-            request_ids=tuple(self._request_ids),
+            request_ids=tuple(self._request_ids[index]),
             input_positions=part.input_positions,
             earlier=self._earlier,
         )

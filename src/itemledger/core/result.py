@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from itemledger.core.answer import BodyCheck, EvidenceLabel, TerminalError, weakest
+from itemledger.core.answer import TerminalError
 from itemledger.core.decision import ALL, Decision, Policy, decide
 from itemledger.core.keys import Key, KeySchema
-from itemledger.core.reconcile import Finding
+from itemledger.core.passes import PassEvidence, Totals
+from itemledger.core.terms import Bounds, Earlier, Observation, Settings
 from itemledger.errors import IncompleteReadError
 
 if TYPE_CHECKING:
@@ -43,59 +44,6 @@ class StopReason(StrEnum):
     """Impossible evidence; rides on a LedgerInvariantError."""
 
 
-class LeftoverCause(StrEnum):
-    """Why keys were left over, as far as the response shows."""
-
-    RESPONSE_SIZE = "response_size"
-    """The answer is as large as the service makes them (1 MB per partition, 16 MB in all)."""
-    THROTTLE = "throttle"
-    """An earlier SDK attempt of the same call was refused for load."""
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class PassEvidence:
-    """What one call left behind. ``positions`` are the keys' places in the manifest; ``findings`` is aligned with both.
-
-    ``findings`` is empty when the call ended without a usable response; ``error`` then says how, and ``label`` is ``None``
-    when nothing came back at all. ``consumed`` is in
-    read capacity units, ``None`` when the service did not say. ``sdk_retry_attempts`` stands beside the pass, never
-    added to it.
-    """
-
-    application_pass: int
-    call: int
-    requested: tuple[Key, ...]
-    positions: tuple[int, ...]
-    findings: tuple[Finding, ...]
-    duration_ms: float
-    label: EvidenceLabel | None
-    request_hash: str
-    request_id: str | None = None
-    sdk_retry_attempts: int | None = None
-    leftover_cause: LeftoverCause | None = None
-    body_check: BodyCheck | None = None
-    response_bytes: int | None = None
-    consumed: float | None = None
-    notes: tuple[str, ...] = ()
-    error: TerminalError | None = None
-
-    @property
-    def returned(self) -> tuple[Key, ...]:
-        return self._found(Finding.RETURNED)
-
-    @property
-    def processed_not_returned(self) -> tuple[Key, ...]:
-        return self._found(Finding.PROCESSED_NOT_RETURNED)
-
-    @property
-    def unprocessed(self) -> tuple[Key, ...]:
-        return self._found(Finding.UNPROCESSED)
-
-    def _found(self, finding: Finding) -> tuple[Key, ...]:
-        return tuple(key for key, found in zip(self.requested, self.findings, strict=False) if found is finding)
-
-
 @dataclass(frozen=True, slots=True)
 class KeyOutcome:
     """One key's end, at one place of the caller's input; ``duplicate_of`` is the earlier place of the same key."""
@@ -107,101 +55,24 @@ class KeyOutcome:
     duplicate_of: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """The name of one bounded run, and the chain it continues: ``number`` is 1 for a first read.
-
-    ``started_at`` is wall-clock time in ISO 8601, ``revisions`` the versions of what carried the read out.
-    """
-
-    id: str
-    number: int = 1
-    parent_id: str | None = None
-    first_id: str | None = None
-    started_at: str = ""
-    revisions: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """Keys that earlier observations of the same chain settled; never part of this observation's own sets."""
-
-    returned: frozenset[Key] = frozenset()
-    processed_not_returned: frozenset[Key] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What was asked besides the keys: the same on every pass."""
-
-    table_name: str
-    key: KeySchema
-    consistent_read: bool = False
-    projection: tuple[Any, ...] | None = None
-    values: Literal["native", "typed"] = "native"
-    unprocessed_keys_optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Where a read ends whatever happens: passes per key, seconds in all, calls at a time, and the pauses between."""
-
-    max_passes: int = 8
-    timeout_s: float = 60.0
-    concurrency: int = 4
-    backoff_base_s: float = 0.05
-    backoff_cap_s: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over the calls of one read. ``None`` is "unknown", when any call did not tell; it is never 0.
-
-    ``label`` is the weakest among the answers that came back, ``None`` when none did; application passes and SDK retry
-    attempts are two numbers and never added up.
-    """
-
-    calls: int = 0
-    application_passes: int = 0
-    sdk_retry_attempts: int | None = 0
-    consumed: float | None = 0.0
-    label: EvidenceLabel | None = None
-
-    def plus(self, entry: PassEvidence) -> Totals:
-        usable = entry.error is None  # a pass ends in usable responses
-        return Totals(
-            self.calls + 1,
-            max(self.application_passes, entry.application_pass if usable else 0),
-            _sum(self.sdk_retry_attempts, entry.sdk_retry_attempts),
-            _sum(self.consumed, entry.consumed),
-            self.label if entry.label is None else weakest(label for label in (self.label, entry.label) if label),
-        )
-
-
-NumberT = TypeVar("NumberT", int, float)
-
-
-def _sum(total: NumberT | None, more: NumberT | None) -> NumberT | None:
-    return None if total is None or more is None else total + more
-
-
 @dataclass(frozen=True)
 class ReadResult:
     """Everything known at the end of one read of one table.
 
     ``requested_order`` is the manifest: unique canonical keys in the caller's order. ``outcomes`` has one entry per
     input position, so it is longer when duplicates were folded. The three sets are disjoint and their union is the
-    manifest. A streamed read (``iter_read``) has handed out its items and its ledger as it went: here both are empty;
+    manifest. A streamed read (``iter_read``) has handed out its items and its evidence as it went: here both are empty;
     ``totals`` stays.
     """
 
     observation: Observation
     settings: Settings
     bounds: Bounds
-    requested_order: tuple[Key, ...]
-    dispositions: tuple[Disposition, ...]
-    items_by_key: Mapping[Key, Item]
-    ledger: tuple[PassEvidence, ...]
+    # Of the repr only what is short and no payload: asyncio writes the result of a task into texts of its own.
+    requested_order: tuple[Key, ...] = field(repr=False)
+    dispositions: tuple[Disposition, ...] = field(repr=False)
+    items_by_key: Mapping[Key, Item] = field(repr=False)
+    ledger: tuple[PassEvidence, ...] = field(repr=False)
     totals: Totals
     stop_reason: StopReason
     terminal_error: TerminalError | None = None
@@ -274,6 +145,13 @@ class ReadResult:
                 result=self,
                 decision=decision,
             )
+        if self.earlier.returned:
+            raise IncompleteReadError(
+                f"{len(self.earlier.returned)} of the items came with an earlier observation and are not in this one's "
+                "list: take items_by_key of each, which are values of different moments",
+                result=self,
+                decision=decision,
+            )
         return [outcome.item for outcome in self.outcomes if outcome.item is not None]
 
     def hold_record(self) -> HoldRecord:
@@ -307,4 +185,5 @@ class ReadResult:
         counts = f"{len(self.returned)} returned, {len(self.processed_not_returned)} processed but not returned, "
         counts += f"{len(self.unresolved)} unresolved of {len(self.requested_order)} keys"
         error = f" ({self.terminal_error})" if self.terminal_error else ""
-        return f"{decision}: {counts}; stopped by {self.stop_reason}{error}; next: {decision.next_action}"
+        stopped = "" if self.complete else f"; stopped by {self.stop_reason}{error}"
+        return f"{decision}: {counts}{stopped}; next: {decision.next_action}"

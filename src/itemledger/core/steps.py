@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from itemledger.core.keys import Key
-from itemledger.core.result import KeyOutcome, PassEvidence
+from itemledger.core.passes import PassEvidence
+from itemledger.core.result import KeyOutcome
+from itemledger.core.terms import Bounds, Observation, Settings
 
 #: A key as a call carries it: the index of its table among the read's tables, and the canonical key.
 SentKey: TypeAlias = tuple[int, Key]
@@ -34,6 +36,16 @@ class WaitUntil:
 
 
 Step: TypeAlias = Call | WaitUntil
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A read of one table before its first call: its name, how it asks, and the manifest, fixed and in order."""
+
+    observation: Observation
+    settings: Settings
+    bounds: Bounds
+    keys: Sequence[Key]
 
 
 @dataclass(frozen=True, slots=True)

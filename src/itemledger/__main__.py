@@ -1,0 +1,5 @@
+"""``python -m itemledger`` is the command ``itemledger``."""
+
+from itemledger.cli import entry
+
+entry()

@@ -1,0 +1,268 @@
+"""The asyncio driver, for aiobotocore clients: the same names as coroutines, and a task for each call in flight.
+
+A cancelled read raises the same ``CancelledError`` with ``.result`` on it, everything settled until then. Where a
+scope turns the cancellation into an error of its own, it hangs there: ``asyncio.timeout`` and ``asyncio.wait_for``
+raise a ``TimeoutError`` whose ``__cause__`` it is, ``asyncio.run`` answers Ctrl-C with a ``KeyboardInterrupt`` whose
+``__context__`` it is, and a ``TaskGroup`` that cancels its tasks leaves it to the first ``task.result()``. Only
+``asyncio.gather(..., return_exceptions=True)`` puts a bare one in its place: catch it inside the task there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, TypeAlias, Unpack, assert_never
+
+from itemledger.core.answer import Answer, Failure, FailureCause
+from itemledger.core.hold import HoldRecord
+from itemledger.core.manifest import KeyNames, ProjectionPaths, TableRead
+from itemledger.core.passes import PassEvidence
+from itemledger.core.read import Read
+from itemledger.core.result import KeyOutcome, ReadResult, StopReason
+from itemledger.core.steps import Call, Opened, Progress, WaitUntil
+from itemledger.opening import (
+    Plan,
+    ReadOptions,
+    begin,
+    late_description,
+    plan,
+    plan_resumption,
+    tables_to_describe,
+    wants_fresh_credentials,
+)
+from itemledger.provider import call_async, observe
+from itemledger.shadow_async import shadow_read
+
+__all__ = ["AsyncOptions", "iter_read", "read_batch", "read_tables", "resume", "shadow_read"]
+
+
+class AsyncOptions(ReadOptions, total=False):
+    """``await sleep(seconds)`` waits between passes; it can be replaced in tests."""
+
+    sleep: Callable[[float], Awaitable[None]]
+
+
+async def read_batch(
+    client: Any,
+    table_name: str,
+    keys: Iterable[object],
+    key: KeyNames | None = None,
+    *,
+    projection: ProjectionPaths | None = None,
+    consistent_read: bool = False,
+    **options: Unpack[AsyncOptions],
+) -> ReadResult:
+    """As ``itemledger.read_batch``, with a ``dynamodb`` client of aiobotocore.
+
+    A call still in flight at the deadline is cancelled and counted; a client that resists the cancellation is not
+    waited for.
+    """
+    reads = [TableRead(table_name, keys, key, projection, consistent_read)]
+    (result,) = await read_tables(client, reads, **options)
+    return result
+
+
+async def read_tables(
+    client: Any, reads: Sequence[TableRead], **options: Unpack[AsyncOptions]
+) -> tuple[ReadResult, ...]:
+    """As ``itemledger.read_tables``."""
+    run, sleep = _split(options)
+    return await _results(client, plan(reads, run), sleep)
+
+
+async def resume(client: Any, hold: HoldRecord | Mapping[str, Any], **options: Unpack[AsyncOptions]) -> ReadResult:
+    """As ``itemledger.resume``."""
+    record = hold if isinstance(hold, HoldRecord) else HoldRecord.from_json(hold)
+    run, sleep = _split(options)
+    (result,) = await _results(client, plan_resumption(record, run), sleep)
+    return result
+
+
+async def iter_read(
+    client: Any,
+    table_name: str,
+    keys: Iterable[object],
+    key: KeyNames | None = None,
+    *,
+    projection: ProjectionPaths | None = None,
+    consistent_read: bool = False,
+    on_evidence: Callable[[PassEvidence], object] | None = None,
+    **options: Unpack[AsyncOptions],
+) -> AsyncGenerator[KeyOutcome | ReadResult, None]:
+    """As ``itemledger.iter_read``; wrapped in ``contextlib.aclosing`` it ends what is in flight when left early."""
+    run, sleep = _split(options)
+    reads = [TableRead(table_name, keys, key, projection, consistent_read)]
+    async with aclosing(stream(client, plan(reads, run, keep=False), sleep=sleep)) as steps:
+        async for step in steps:
+            if isinstance(step, Progress):
+                if on_evidence is not None:
+                    for entry in step.evidence:
+                        on_evidence(entry)
+                for outcome in step.settled:
+                    yield outcome
+            elif not isinstance(step, Opened):
+                yield step
+
+
+async def stream(
+    client: Any, plan: Plan, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> AsyncGenerator[Opened | Progress | KeyOutcome | ReadResult, None]:
+    """A read call by call: Opened before the first one, Progress with the evidence of each, then the outcomes left
+    unresolved, then the summary.
+    """
+    async with _Session(client, plan, sleep) as session:
+        yield session.read.opened()
+        while (progress := await session.advance()) is not None:
+            yield progress
+        for outcome in session.read.unsettled():
+            yield outcome
+        yield session.read.results()[0]
+
+
+async def _results(client: Any, plan: Plan, sleep: Callable[[float], Awaitable[None]]) -> tuple[ReadResult, ...]:
+    async with _Session(client, plan, sleep) as session:
+        while await session.advance() is not None:
+            pass
+        return session.read.results()
+
+
+class _Session:
+    """One read from its opening to its end; whatever ends it early carries the result so far."""
+
+    read: Read
+
+    def __init__(self, client: Any, plan: Plan, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._client = client
+        self._plan = plan
+        self._clock = plan.clock
+        self._sleep = sleep
+        self._calls = _Calls(client)
+        self._passed = float("-inf")  # what has been waited for has passed, even on a clock that stands still
+
+    async def __aenter__(self) -> _Session:
+        started_at = self._clock()
+        answers: dict[str, Answer | Failure] = {}
+        try:
+            observe(self._client)
+            await self._describe(answers, started_at + self._plan.bounds.timeout_s)
+        except BaseException as error:
+            with suppress(Exception):  # the interrupt goes first; without a manifest it has no result to carry
+                self.read = begin(self._plan, answers, started_at)
+                self._carry(error)
+            raise
+        self.read = begin(self._plan, answers, started_at)
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and not isinstance(error, GeneratorExit):
+            self._carry(error)
+        try:
+            await self._calls.close()
+        except asyncio.CancelledError as late:
+            self._carry(late)
+            raise
+
+    async def advance(self) -> Progress | None:
+        """Runs the read to its next answer, or to its end: ``None``. The loop is bounded as the read is."""
+        while not self.read.done:
+            now = self._now()
+            until = self.read.deadline
+            for step in self.read.due(now):
+                match step:
+                    case Call():
+                        self._calls.start(step)
+                    case WaitUntil(at):
+                        until = at
+                    case _:
+                        assert_never(step)
+            if self.read.in_flight:
+                end = await self._calls.next_end(until - now)
+                if end is not None:
+                    return self.read.answered(*end, self._now())
+                self._passed = until
+            elif not self.read.done:
+                await self._sleep(until - now)
+                self._passed = until
+        return None
+
+    async def _describe(self, answers: dict[str, Answer | Failure], deadline: float) -> None:
+        try:
+            for describe in tables_to_describe(self._plan):
+                end = await self._ask(describe, deadline)
+                if wants_fresh_credentials(end):
+                    end = await self._ask(describe, deadline)
+                answers[describe.request["TableName"]] = end
+        finally:
+            await self._calls.close()
+
+    async def _ask(self, describe: Call, deadline: float) -> Answer | Failure:
+        end = None
+        if (now := self._now()) < deadline:
+            self._calls.start(describe)
+            end = await self._calls.next_end(deadline - now)
+            self._passed = deadline if end is None else self._passed
+        return late_description() if end is None else end[1]
+
+    def _carry(self, error: BaseException) -> None:
+        self.read.stop(StopReason.INTERRUPTED)
+        results = self.read.results()
+        rides_along: Any = error  # R8: whatever interrupts a read is raised as it came, with .result on it
+        rides_along.result = results[0] if len(results) == 1 else results
+
+    def _now(self) -> float:
+        return max(self._clock(), self._passed)
+
+
+class _Calls:
+    """Calls in flight, a task each; their ends queue up in the order in which they come."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._steps: dict[_Task, Call] = {}
+        self._ended: asyncio.Queue[_Task] = asyncio.Queue()
+
+    def start(self, step: Call) -> None:
+        task = asyncio.create_task(_end_of(self._client, step), name=f"itemledger-call-{step.number}")
+        self._steps[task] = step
+        task.add_done_callback(self._ended.put_nowait)
+
+    async def next_end(self, timeout_s: float) -> tuple[Call, Answer | Failure] | None:
+        """The next call to end within the time, ``None`` if none does; what stopped a task is raised here."""
+        try:
+            async with asyncio.timeout(max(0.0, timeout_s)):
+                task = await self._ended.get()
+        except TimeoutError:
+            return None
+        step = self._steps.pop(task)
+        if task.cancelled():  # not by close(), after which nobody asks, and the caller's own task goes on
+            return step, Failure(FailureCause.UNKNOWN, "CancelledError", "the call was cancelled from elsewhere")
+        end = task.result()
+        if isinstance(end, BaseException):
+            raise end
+        return step, end
+
+    async def close(self) -> None:
+        """Cancels what is in flight and gives it one turn of the loop to end; what resists is not waited for."""
+        for task in self._steps:
+            task.cancel()
+        if self._steps:
+            await asyncio.sleep(0)
+
+
+async def _end_of(client: Any, step: Call) -> Answer | Failure | BaseException:
+    try:
+        return await call_async(client, step.operation, step.request)
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # raised in a task, KeyboardInterrupt and the like would stop the loop, not the read
+        return error
+
+
+_Task: TypeAlias = asyncio.Task[Answer | Failure | BaseException]
+
+
+def _split(options: AsyncOptions) -> tuple[ReadOptions, Callable[[float], Awaitable[None]]]:
+    rest = options.copy()
+    sleep = rest.pop("sleep", asyncio.sleep)
+    return rest, sleep
