@@ -210,8 +210,10 @@ def test_a_client_of_ours_is_recorded_with_its_retries(il: Itemledger, orders: s
 
 
 def test_the_evidence_can_name_keys_plainly_on_request(il: Itemledger, orders: str) -> None:
-    il("read", orders, "--keys", "-", "--evidence", "run.jsonl", "--plain-keys", stdin='"k101"\n')
+    options = ["--evidence", "run.jsonl", "--plain-keys", "--data-revision", "export of Monday"]
+    il("read", orders, "--keys", "-", *options, stdin='"k101"\n')
 
+    assert "export of Monday" == il.rows("run.jsonl")[0]["environment"]["data_revision"]
     assert "k101" in (il.directory / "run.jsonl").read_text()
     assert {"run.jsonl"} == il.files()
     assert 0 == il("verify", Path("run.jsonl")).exit_code

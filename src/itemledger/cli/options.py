@@ -42,6 +42,12 @@ PlainKeys: TypeAlias = Annotated[
         "--plain-keys", metavar="", rich_help_panel=FILES, help="Keys themselves in the evidence, instead of tokens."
     ),
 ]
+DataRevision: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=FILES, metavar="TEXT", help="Recorded in the evidence: which state of the data this is."
+    ),
+]
 Hold: TypeAlias = Annotated[
     Path | None,
     typer.Option(

@@ -91,6 +91,7 @@ def read(
     dispositions: o.Dispositions = None,
     evidence: o.Evidence = None,
     plain_keys: o.PlainKeys = False,
+    data_revision: o.DataRevision = None,
     hold: o.Hold = None,
     force: o.Force = False,
     timeout: o.Timeout = None,
@@ -127,7 +128,9 @@ def read(
         paths = None if projection is None else [path.strip() for path in projection.split(",")]
         asked = TableRead(table, manifest.drain(), _named(table_key.key), paths, consistent_read)
         acceptance = Acceptance.of(require, table_key.key)
-        job = Job(client, plan([asked], wanted, keep=False), acceptance, outputs, _account(table_key.arn))
+        job = Job(
+            client, plan([asked], wanted, keep=False), acceptance, outputs, _account(table_key.arn), data_revision
+        )
         try:
             ending = carry_out(job, voice, signals)
         except ManifestError as error:
@@ -143,6 +146,7 @@ def resume(
     dispositions: o.Dispositions = None,
     evidence: o.Evidence = None,
     plain_keys: o.PlainKeys = False,
+    data_revision: o.DataRevision = None,
     hold: o.Hold = None,
     force: o.Force = False,
     timeout: o.Timeout = None,
@@ -171,7 +175,11 @@ def resume(
             Access(profile, region, endpoint_url), deadline_s=wanted["timeout_s"], concurrency=concurrency
         )
         acceptance = Acceptance.of(require, held.settings.key)
-        ending = carry_out(Job(client, plan_resumption(held, wanted, keep=False), acceptance, outputs), voice, signals)
+        ending = carry_out(
+            Job(client, plan_resumption(held, wanted, keep=False), acceptance, outputs, data_revision=data_revision),
+            voice,
+            signals,
+        )
         show(voice, ending)
     raise typer.Exit(ending.exit_code)
 

@@ -36,6 +36,7 @@ class Job:
     acceptance: Acceptance
     outputs: Outputs
     account: str | None = None
+    data_revision: str | None = None
 
 
 def carry_out(job: Job, voice: Voice, signals: Signals) -> Ending:
@@ -69,7 +70,7 @@ def carry_out(job: Job, voice: Voice, signals: Signals) -> Ending:
 def _open(job: Job, opened: Opened) -> None:
     try:
         job.acceptance.check(opened, job.plan.hold)
-        told = environment(job.client, policy=job.acceptance.word, account=job.account)
+        told = environment(job.client, policy=job.acceptance.word, account=job.account, data_revision=job.data_revision)
         job.outputs.open(opened, told, job.acceptance.word)
     except BaseException:
         job.outputs.drop()
