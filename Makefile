@@ -69,7 +69,8 @@ clean: ## remove caches, build results and the demo's files
 distclean: clean ## remove the environments and the engines too
 	@rm -rf $(ENVS) $(NODE_DIR)/node_modules
 
-OLDEST_SKIPS := $(addprefix --ignore=,tests/core tests/property tests/simulation tests/docs tests/cli)
+OLDEST_SKIPS := $(addprefix --ignore=,tests/core tests/property tests/simulation tests/docs tests/cli tests/ledger \
+    tests/processes tests/controls/test_ledger_mutants.py)
 
 # ------------------------------------------------------------------------------------------------------- environments
 

@@ -8,22 +8,28 @@ from itemledger.core.keys import Key
 from itemledger.core.manifest import TableRead
 from itemledger.core.passes import LeftoverCause, PassEvidence
 from itemledger.core.result import Disposition, Item, KeyOutcome, ReadResult, StopReason
+from itemledger.crew.result import WorkResult, WorkStop
 from itemledger.errors import (
+    ClaimLostError,
     EvidenceError,
     HoldRecordError,
     IncompleteReadError,
     ItemLedgerError,
+    KeyReusedError,
+    LedgerError,
     LedgerInvariantError,
     ManifestError,
+    SourceChangedError,
 )
 from itemledger.http import HttpOutcome, http_outcome
 from itemledger.shadow import ShadowOutcome, SwitchedOffError, shadow_read
 from itemledger.shadow_report import ShadowReport
-from itemledger.sync import iter_read, read_batch, read_tables, resume
+from itemledger.sync import iter_read, read_batch, read_tables, resume, work
 
 __all__ = [
     "ALL",
     "NONE",
+    "ClaimLostError",
     "Decision",
     "Disposition",
     "EvidenceError",
@@ -36,6 +42,8 @@ __all__ = [
     "ItemLedgerError",
     "Key",
     "KeyOutcome",
+    "KeyReusedError",
+    "LedgerError",
     "LedgerInvariantError",
     "LeftoverCause",
     "ManifestError",
@@ -43,10 +51,13 @@ __all__ = [
     "ReadResult",
     "ShadowOutcome",
     "ShadowReport",
+    "SourceChangedError",
     "StopReason",
     "SwitchedOffError",
     "TableRead",
     "TerminalError",
+    "WorkResult",
+    "WorkStop",
     "__version__",
     "http_outcome",
     "iter_read",
@@ -54,4 +65,5 @@ __all__ = [
     "read_tables",
     "resume",
     "shadow_read",
+    "work",
 ]

@@ -12,15 +12,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any, TypeAlias, Unpack, assert_never
+from typing import TYPE_CHECKING, Any, Unpack
 
-from itemledger.core.answer import Answer, Failure, FailureCause
+from itemledger.calls_async import Calls, advance
+from itemledger.core.answer import Answer, Failure
 from itemledger.core.hold import HoldRecord
 from itemledger.core.manifest import KeyNames, ProjectionPaths, TableRead
 from itemledger.core.passes import PassEvidence
 from itemledger.core.read import Read
 from itemledger.core.result import KeyOutcome, ReadResult, StopReason
-from itemledger.core.steps import Call, Opened, Progress, WaitUntil
+from itemledger.core.steps import Call, Opened, Progress, Ticks
+from itemledger.crew.crew import WorkerCall
+from itemledger.crew.opening import WorkOptions, open_work
+from itemledger.crew.result import WorkResult, WorkStop
 from itemledger.opening import (
     Plan,
     ReadOptions,
@@ -31,10 +35,23 @@ from itemledger.opening import (
     tables_to_describe,
     wants_fresh_credentials,
 )
-from itemledger.provider import call_async, observe
+from itemledger.provider import observe
 from itemledger.shadow_async import shadow_read
 
-__all__ = ["AsyncOptions", "iter_read", "read_batch", "read_tables", "resume", "shadow_read"]
+if TYPE_CHECKING:
+    from itemledger.ledger.ledger import Ledger
+
+
+__all__ = [
+    "AsyncOptions",
+    "AsyncWorkOptions",
+    "iter_read",
+    "read_batch",
+    "read_tables",
+    "resume",
+    "shadow_read",
+    "work",
+]
 
 
 class AsyncOptions(ReadOptions, total=False):
@@ -127,6 +144,37 @@ async def _results(client: Any, plan: Plan, sleep: Callable[[float], Awaitable[N
         return session.read.results()
 
 
+class AsyncWorkOptions(WorkOptions, total=False):
+    """``await sleep(seconds)`` waits while nothing is due; it can be replaced in tests."""
+
+    sleep: Callable[[float], Awaitable[None]]
+
+
+async def work(client: Any, ledger: Ledger, operation_id: str, **options: Unpack[AsyncWorkOptions]) -> WorkResult:
+    """As ``itemledger.work``, with a client of aiobotocore; ``look_up`` may be a coroutine function.
+
+    The ledger's own verbs run in the event loop, a few milliseconds each. After a cancellation what is in flight is
+    cancelled too, and its rows go to reconcile when the lease has run out.
+    """
+    rest = options.copy()
+    sleep = rest.pop("sleep", asyncio.sleep)
+    opened = open_work(client, ledger.store, operation_id, rest, asynchronous=True)
+    crew, ticks = opened.crew, Ticks(opened.clock)
+    calls: Calls[WorkerCall] = Calls(opened.client)
+    with opened.payloads:
+        try:
+            while await advance(crew, calls, ticks, sleep) is not None:
+                pass
+        except BaseException as error:
+            crew.stop(WorkStop.INTERRUPTED)
+            crew.carry(error)
+            raise
+        finally:
+            await calls.close()
+    crew.raise_fault()
+    return crew.result()
+
+
 class _Session:
     """One read from its opening to its end; whatever ends it early carries the result so far."""
 
@@ -135,13 +183,12 @@ class _Session:
     def __init__(self, client: Any, plan: Plan, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._client = client
         self._plan = plan
-        self._clock = plan.clock
+        self._ticks = Ticks(plan.clock)
         self._sleep = sleep
-        self._calls = _Calls(client)
-        self._passed = float("-inf")  # what has been waited for has passed, even on a clock that stands still
+        self._calls: Calls[Call] = Calls(client)
 
     async def __aenter__(self) -> _Session:
-        started_at = self._clock()
+        started_at = self._ticks.now()
         answers: dict[str, Answer | Failure] = {}
         try:
             observe(self._client)
@@ -164,27 +211,8 @@ class _Session:
             raise
 
     async def advance(self) -> Progress | None:
-        """Runs the read to its next answer, or to its end: ``None``. The loop is bounded as the read is."""
-        while not self.read.done:
-            now = self._now()
-            until = self.read.deadline
-            for step in self.read.due(now):
-                match step:
-                    case Call():
-                        self._calls.start(step)
-                    case WaitUntil(at):
-                        until = at
-                    case _:
-                        assert_never(step)
-            if self.read.in_flight:
-                end = await self._calls.next_end(until - now)
-                if end is not None:
-                    return self.read.answered(*end, self._now())
-                self._passed = until
-            elif not self.read.done:
-                await self._sleep(until - now)
-                self._passed = until
-        return None
+        """Runs the read to its next answer, or to its end: ``None``."""
+        return await advance(self.read, self._calls, self._ticks, self._sleep)
 
     async def _describe(self, answers: dict[str, Answer | Failure], deadline: float) -> None:
         try:
@@ -198,10 +226,11 @@ class _Session:
 
     async def _ask(self, describe: Call, deadline: float) -> Answer | Failure:
         end = None
-        if (now := self._now()) < deadline:
+        if (now := self._ticks.now()) < deadline:
             self._calls.start(describe)
             end = await self._calls.next_end(deadline - now)
-            self._passed = deadline if end is None else self._passed
+            if end is None:
+                self._ticks.passed(deadline)
         return late_description() if end is None else end[1]
 
     def _carry(self, error: BaseException) -> None:
@@ -209,57 +238,6 @@ class _Session:
         results = self.read.results()
         rides_along: Any = error  # R8: whatever interrupts a read is raised as it came, with .result on it
         rides_along.result = results[0] if len(results) == 1 else results
-
-    def _now(self) -> float:
-        return max(self._clock(), self._passed)
-
-
-class _Calls:
-    """Calls in flight, a task each; their ends queue up in the order in which they come."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._steps: dict[_Task, Call] = {}
-        self._ended: asyncio.Queue[_Task] = asyncio.Queue()
-
-    def start(self, step: Call) -> None:
-        task = asyncio.create_task(_end_of(self._client, step), name=f"itemledger-call-{step.number}")
-        self._steps[task] = step
-        task.add_done_callback(self._ended.put_nowait)
-
-    async def next_end(self, timeout_s: float) -> tuple[Call, Answer | Failure] | None:
-        """The next call to end within the time, ``None`` if none does; what stopped a task is raised here."""
-        try:
-            async with asyncio.timeout(max(0.0, timeout_s)):
-                task = await self._ended.get()
-        except TimeoutError:
-            return None
-        step = self._steps.pop(task)
-        if task.cancelled():  # not by close(), after which nobody asks, and the caller's own task goes on
-            return step, Failure(FailureCause.UNKNOWN, "CancelledError", "the call was cancelled from elsewhere")
-        end = task.result()
-        if isinstance(end, BaseException):
-            raise end
-        return step, end
-
-    async def close(self) -> None:
-        """Cancels what is in flight and gives it one turn of the loop to end; what resists is not waited for."""
-        for task in self._steps:
-            task.cancel()
-        if self._steps:
-            await asyncio.sleep(0)
-
-
-async def _end_of(client: Any, step: Call) -> Answer | Failure | BaseException:
-    try:
-        return await call_async(client, step.operation, step.request)
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:  # raised in a task, KeyboardInterrupt and the like would stop the loop, not the read
-        return error
-
-
-_Task: TypeAlias = asyncio.Task[Answer | Failure | BaseException]
 
 
 def _split(options: AsyncOptions) -> tuple[ReadOptions, Callable[[float], Awaitable[None]]]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from itemledger.core.decision import Decision
     from itemledger.core.passes import PassEvidence
     from itemledger.core.result import ReadResult
+    from itemledger.core.rows import Conflict
 
 
 class ItemLedgerError(Exception):
@@ -64,3 +65,31 @@ class EvidenceError(ItemLedgerError):
     def __init__(self, message: str, *, line: int | None = None) -> None:
         super().__init__(message)
         self.line = line
+
+
+class LedgerError(ItemLedgerError, ValueError):
+    """A ledger cannot do what was asked: another schema, an unknown operation, a row that is not there."""
+
+
+class KeyReusedError(LedgerError):
+    """An idempotency key came with another payload; nothing was sent for it. ``conflicts`` name the items."""
+
+    def __init__(self, message: str, *, conflicts: tuple[Conflict, ...] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = conflicts
+
+
+class ClaimLostError(LedgerError):
+    """The epoch is no longer the row's: the lease ran out, or the claim has ended. Nothing was changed."""
+
+
+class SourceChangedError(LedgerError):
+    """What was planned is no longer at its place in the input; nothing was sent. ``row`` is the row's number."""
+
+    def __init__(self, message: str, *, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class LedgerLawError(ItemLedgerError):
+    """A move that the outcome law does not know was asked for: a fault of itemledger or of a store."""

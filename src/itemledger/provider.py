@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+from xml.etree import ElementTree
 
 from botocore import exceptions as sdk
 
@@ -63,15 +64,15 @@ class TableDescription:
     arn: str | None
 
 
-def observe(client: Any) -> None:
+def observe(client: Any, operation: str = "batch_get_item", service: str = "dynamodb") -> None:
     """Puts the two observers on a client; again is a no-op, and a client without events is left as it is.
 
-    Raises ManifestError for what is no DynamoDB client at all.
+    Raises ManifestError for what is no client of that service at all.
     """
-    if not callable(getattr(client, "batch_get_item", None)):
+    if not callable(getattr(client, operation, None)):
         raise ManifestError(
-            f"client= is a {type(client).__name__} without batch_get_item; give a low-level client, such as "
-            'boto3.client("dynamodb")'
+            f"client= is a {type(client).__name__} without {operation}; give a low-level client, such as "
+            f'boto3.client("{service}")'
         )
     meta = getattr(client, "meta", None)
     events, model = getattr(meta, "events", None), getattr(meta, "service_model", None)
@@ -91,7 +92,7 @@ def call(client: Any, operation: str, request: Mapping[str, Any]) -> Answer | Fa
         if inspect.iscoroutine(parsed):
             parsed.close()
             return Failure(FailureCause.REFUSED, "AsyncClient", "this is a client for asyncio; use itemledger.aio")
-        return _usable(parsed, seen, _content(seen.http))
+        return _usable(parsed, seen, _content(seen.http, operation))
     except Exception as error:  # R8: an exception the SDK never documents is "no usable response" too
         return _failure(error, seen)
     finally:
@@ -107,7 +108,7 @@ async def call_async(client: Any, operation: str, request: Mapping[str, Any]) ->
         if not inspect.isawaitable(sent):
             return Failure(FailureCause.REFUSED, "BlockingClient", "this client blocks; use itemledger.read_batch")
         parsed = await sent
-        body = _content(seen.http)
+        body = _content(seen.http, operation)
         if inspect.isawaitable(body):
             body = await body
         return _usable(parsed, seen, body)
@@ -155,9 +156,14 @@ def _call_ended(http_response: Any = None, **_: Any) -> None:
         seen.http = http_response
 
 
-def _content(http: Any) -> Any:
-    """The body as bytes (an awaitable of them under aiobotocore); ``None`` where there was no HTTP (Stubber)."""
-    return None if http is None or getattr(http, "raw", None) is None else http.content
+def _content(http: Any, operation: str) -> Any:
+    """The body as bytes (an awaitable of them under aiobotocore); ``None`` where there was no HTTP (Stubber).
+
+    The answer to a HEAD has none, whatever its content-length says.
+    """
+    if http is None or getattr(http, "raw", None) is None or operation.startswith("head_"):
+        return None
+    return http.content
 
 
 def _usable(parsed: Any, seen: _Seen, body: bytes | None) -> Answer | Failure:
@@ -194,6 +200,9 @@ def check_body(body: bytes, headers: Mapping[str, str], parsed_something: bool) 
         return f"the body of {len(body)} bytes fails its x-amz-crc32 checksum"
     if expected is not None and parsed_something:
         return BodyCheck.CRC32
+    if "xml" in headers.get("content-type", ""):
+        whole_xml = _is_whole_xml(body, parsed_something)
+        return BodyCheck.XML if whole_xml else f"the body of {len(body)} bytes is not one whole XML answer"
     try:
         whole = isinstance(json.loads(body, object_pairs_hook=_unique), dict)
     except (ValueError, RecursionError):
@@ -201,6 +210,16 @@ def check_body(body: bytes, headers: Mapping[str, str], parsed_something: bool) 
     if not whole:
         return f"the body of {len(body)} bytes is not one whole JSON object"
     return BodyCheck.JSON if expected is None else BodyCheck.CRC32
+
+
+def _is_whole_xml(body: bytes, parsed_something: bool) -> bool:
+    """The SDK parses it with the same parser first, so nothing is opened here that was not open before."""
+    try:
+        root = ElementTree.fromstring(body)
+    except ElementTree.ParseError:
+        return False
+    # Nothing parsed out of it: then its root must be an answer's, or silence would speak for another document.
+    return parsed_something or root.tag.rpartition("}")[2].endswith(("Result", "Response"))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,21 +1,25 @@
-"""The blocking driver: daemon threads for the calls in flight, and none at all with ``concurrency=1``."""
+"""Reads and work with a blocking client: as a call that returns a result, or as a stream of its steps."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias, Unpack, assert_never
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Unpack
 
+from itemledger.calls import Calls, Waiting, drive
 from itemledger.core.answer import Answer, Failure
 from itemledger.core.hold import HoldRecord
 from itemledger.core.manifest import KeyNames, ProjectionPaths, TableRead
 from itemledger.core.passes import PassEvidence
 from itemledger.core.read import Read
 from itemledger.core.result import KeyOutcome, ReadResult, StopReason
-from itemledger.core.steps import Call, Opened, Progress, WaitUntil
+from itemledger.core.steps import Call, Opened, Progress, Ticks
+from itemledger.crew.crew import WorkerCall
+from itemledger.crew.opening import WorkOptions, open_work
+from itemledger.crew.result import Progress as WorkProgress
+from itemledger.crew.result import WorkResult, WorkStop
+from itemledger.ledger.store import Store
 from itemledger.opening import (
     Plan,
     ReadOptions,
@@ -26,7 +30,10 @@ from itemledger.opening import (
     tables_to_describe,
     wants_fresh_credentials,
 )
-from itemledger.provider import call, observe
+from itemledger.provider import observe
+
+if TYPE_CHECKING:
+    from itemledger.ledger.ledger import Ledger
 
 
 class SyncOptions(ReadOptions, total=False):
@@ -112,12 +119,6 @@ def iter_read(
             yield step
 
 
-#: A signal that comes just before a wait does not end it, so Ctrl-C would come only after the next answer.
-LONGEST_WAIT_S = 0.5
-
-Waiting: TypeAlias = Callable[[], AbstractContextManager[object]]
-
-
 def stream(
     client: Any, plan: Plan, *, sleep: Callable[[float], None] = time.sleep, waiting: Waiting = nullcontext
 ) -> Iterator[Opened | Progress | KeyOutcome | ReadResult]:
@@ -134,6 +135,64 @@ def stream(
         yield session.read.results()[0]
 
 
+class SyncWorkOptions(WorkOptions, total=False):
+    """``sleep(seconds)`` waits while nothing is due; it can be replaced in tests."""
+
+    sleep: Callable[[float], None]
+
+
+def work(client: Any, ledger: Ledger, operation_id: str, **options: Unpack[SyncWorkOptions]) -> WorkResult:
+    """Sends what is due of a planned operation, looks up what is unknown, and goes on until nothing is left to move.
+
+    ``client`` is the low-level client of the operation's service. Options: see ``WorkOptions``. What the service
+    refuses, throttles or loses ends up in the ledger, not in an exception; an error that every further call would meet
+    ends the run and stands in the result. Raises LedgerError and ManifestError before the first call,
+    SourceChangedError when an item is no longer what was planned, and an interrupt again as it came, with ``.result``;
+    whatever was in flight is recorded first, or goes to reconcile when its lease has run out.
+    """
+    rest = options.copy()
+    sleep = rest.pop("sleep", time.sleep)
+    steps = work_stream(client, ledger.store, operation_id, rest, sleep=sleep)
+    for step in steps:
+        if isinstance(step, WorkResult):
+            return step
+    raise AssertionError("a run of work ends with its result")
+
+
+def work_stream(
+    client: Any,
+    store: Store,
+    operation_id: str,
+    options: WorkOptions,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    waiting: Waiting = nullcontext,
+) -> Iterator[WorkProgress | WorkResult]:
+    """The same call by call, at last its result. ``waiting()`` is entered around each wait, as in ``stream``."""
+    opened = open_work(client, store, operation_id, options)
+    crew, ticks = opened.crew, Ticks(opened.clock)
+    calls: Calls[WorkerCall] = Calls(opened.client, opened.concurrency, waiting)
+    with opened.payloads:
+        try:
+            yield from drive(crew, calls, ticks, sleep)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            crew.stop(WorkStop.INTERRUPTED)
+            try:
+                for _ in drive(crew, calls, ticks, sleep):  # what is in flight is worth its answer
+                    pass
+            except BaseException as again:  # not to this one
+                crew.carry(again)
+                raise
+            crew.carry(error)
+            raise
+        finally:
+            calls.close()
+    crew.raise_fault()
+    yield crew.result()
+
+
 class _Session:
     """One read from its opening to its end; whatever ends it early carries the result so far."""
 
@@ -142,13 +201,12 @@ class _Session:
     def __init__(self, client: Any, plan: Plan, sleep: Callable[[float], None], waiting: Waiting = nullcontext) -> None:
         self._client = client
         self._plan = plan
-        self._clock = plan.clock
+        self._ticks = Ticks(plan.clock)
         self._sleep = sleep
-        self._calls = _Calls(client, plan.bounds.concurrency, waiting)
-        self._passed = float("-inf")  # what has been waited for has passed, even on a clock that stands still
+        self._calls: Calls[Call] = Calls(client, plan.bounds.concurrency, waiting)
 
     def __enter__(self) -> _Session:
-        started_at = self._clock()
+        started_at = self._ticks.now()
         answers: dict[str, Answer | Failure] = {}
         try:
             observe(self._client)
@@ -172,27 +230,8 @@ class _Session:
             self._carry(error)
 
     def progress(self) -> Iterator[Progress]:
-        """Runs the read to its end. The only loop: it ends when the read does, and the read is bounded."""
-        while not self.read.done:
-            now = self._now()
-            until = self.read.deadline
-            for step in self.read.due(now):
-                match step:
-                    case Call():
-                        self._calls.start(step)
-                    case WaitUntil(at):
-                        until = at
-                    case _:
-                        assert_never(step)
-            if self.read.in_flight:
-                end = self._calls.next_end(until - now)
-                if end is None:
-                    self._passed = until
-                else:
-                    yield self.read.answered(*end, self._now())
-            elif not self.read.done:
-                self._sleep(until - now)
-                self._passed = until
+        """Runs the read to its end."""
+        return drive(self.read, self._calls, self._ticks, self._sleep)
 
     def _describe(self, answers: dict[str, Answer | Failure], deadline: float) -> None:
         for describe in tables_to_describe(self._plan):
@@ -203,10 +242,11 @@ class _Session:
 
     def _ask(self, describe: Call, deadline: float) -> Answer | Failure:
         end = None
-        if (now := self._now()) < deadline:
+        if (now := self._ticks.now()) < deadline:
             self._calls.start(describe)
             end = self._calls.next_end(deadline - now)
-            self._passed = deadline if end is None else self._passed
+            if end is None:
+                self._ticks.passed(deadline)
         return late_description() if end is None else end[1]
 
     def _carry(self, error: BaseException) -> None:
@@ -214,62 +254,6 @@ class _Session:
         results = self.read.results()
         rides_along: Any = error  # R8: whatever interrupts a read is raised as it came, with .result on it
         rides_along.result = results[0] if len(results) == 1 else results
-
-    def _now(self) -> float:
-        return max(self._clock(), self._passed)
-
-
-class _Calls:
-    """Calls in flight. Their threads are daemons: one that hangs past the deadline keeps nothing alive."""
-
-    def __init__(self, client: Any, concurrency: int, waiting: Waiting) -> None:
-        self._client = client
-        self._waiting = waiting
-        self._inline = concurrency == 1
-        self._concurrency = concurrency
-        self._threads = 0
-        self._running = 0
-        self._todo: SimpleQueue[Call | None] = SimpleQueue()
-        self._ends: SimpleQueue[tuple[Call, Answer | Failure | BaseException]] = SimpleQueue()
-
-    def start(self, step: Call) -> None:
-        if self._inline:
-            with self._waiting():
-                end = call(self._client, step.operation, step.request)
-            self._ends.put((step, end))
-            return
-        self._running += 1
-        if self._running > self._threads:
-            self._threads += 1
-            threading.Thread(target=self._work, name=f"itemledger-call-{self._threads}", daemon=True).start()
-        self._todo.put(step)
-
-    def next_end(self, timeout_s: float) -> tuple[Call, Answer | Failure] | None:
-        """The next call to end within the time, ``None`` if none does; what stopped a thread is raised here."""
-        give_up_at = time.monotonic() + min(timeout_s, threading.TIMEOUT_MAX)
-        ended = None if self._ends.empty() else self._ends.get()
-        while ended is None and (left_s := give_up_at - time.monotonic()) > 0:
-            with self._waiting(), suppress(Empty):
-                ended = self._ends.get(timeout=min(left_s, LONGEST_WAIT_S))
-        if ended is None:
-            return None
-        step, end = ended
-        self._running -= 1
-        if isinstance(end, BaseException):
-            raise end
-        return step, end
-
-    def close(self) -> None:
-        """Lets the threads end, each after the call it is in."""
-        for _ in range(self._threads):
-            self._todo.put(None)
-
-    def _work(self) -> None:
-        for step in iter(self._todo.get, None):
-            try:
-                self._ends.put((step, call(self._client, step.operation, step.request)))
-            except BaseException as error:  # SystemExit and the like belong to the caller's thread
-                self._ends.put((step, error))
 
 
 def _split(options: SyncOptions) -> tuple[ReadOptions, Callable[[float], None]]:

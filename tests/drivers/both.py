@@ -12,6 +12,7 @@ import itemledger as il
 from itemledger import aio, sync
 from itemledger.core.result import KeyOutcome
 from itemledger.core.steps import Opened, Progress
+from itemledger.ledger import Ledger
 from itemledger.opening import plan
 from itemledger.testing import AsyncScriptedClient, Call, FakeClock, ScriptedClient
 
@@ -69,6 +70,9 @@ class Blocking:
     async def resume(self, client: Any, hold: Any, **options: Any) -> il.ReadResult:
         return sync.resume(client, hold, **options)
 
+    async def work(self, client: Any, ledger: Ledger, operation_id: str, **options: Any) -> il.WorkResult:
+        return sync.work(client, ledger, operation_id, **options)
+
     async def iter_read(
         self, client: Any, *arguments: Any, **options: Any
     ) -> AsyncGenerator[KeyOutcome | il.ReadResult, None]:
@@ -116,6 +120,7 @@ class Asynchronous:
     read_tables = staticmethod(aio.read_tables)
     resume = staticmethod(aio.resume)
     iter_read = staticmethod(aio.iter_read)
+    work = staticmethod(aio.work)
 
     async def stream(
         self, client: Any, reads: list[il.TableRead], *, sleep: Any, **options: Any

@@ -32,7 +32,10 @@ def typed_to_json(item: TypedItem) -> dict[str, dict[str, Any]]:
 
 
 def typed_from_json(item: object) -> dict[str, dict[str, Any]]:
-    """The typed item in parsed DynamoDB-JSON; an AttributeValueError names what is not well-formed."""
+    """The typed item in parsed DynamoDB-JSON; an AttributeValueError names what is not well-formed.
+
+    Binary is base64 text there; bytes, as boto3's own shape has them, are taken as they are.
+    """
     return each_named(item, lambda av: _recoded(av, _leaf_from_json, 1))
 
 
@@ -60,9 +63,9 @@ def _leaf_to_json(tag: str, value: Any) -> Any:
 def _leaf_from_json(tag: str, value: Any) -> Any:
     try:
         if tag == "B":
-            value = b64decode(value, validate=True)
+            value = _from_base64(value)
         elif tag == "BS":
-            value = [b64decode(member, validate=True) for member in listed(value)]
+            value = [_from_base64(member) for member in listed(value)]
     except (ValueError, TypeError):
         raise AttributeValueError(f"has the tag {tag}, but its contents are not base64 text") from None
     DECODERS[tag](value)
@@ -71,6 +74,10 @@ def _leaf_from_json(tag: str, value: Any) -> Any:
 
 def _base64(value: bytes) -> str:
     return b64encode(value).decode("ascii")
+
+
+def _from_base64(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else b64decode(value, validate=True)
 
 
 def native_to_json_text(item: Mapping[str, Any]) -> str:

@@ -19,7 +19,8 @@ from itemledger.apis.item_size import item_size
 from itemledger.apis.projection import Projection, compile_projection
 from itemledger.core.keys import Key, is_mapping
 from itemledger.core.manifest import table_of_arn
-from itemledger.core.reconcile import CallFacts, Finding, Limits, Mention, Silence, shape_of
+from itemledger.core.read_api import CallFacts
+from itemledger.core.reconcile import Finding, Limits, Mention, Silence, shape_of
 from itemledger.core.result import Item
 from itemledger.core.steps import SentKey
 from itemledger.core.terms import Settings

@@ -36,6 +36,8 @@ class BodyCheck(StrEnum):
     """Its bytes match the ``x-amz-crc32`` header."""
     JSON = "json"
     """No checksum came with it; the bytes parse as one JSON object."""
+    XML = "xml"
+    """No checksum came with it; the bytes parse as one XML document."""
     UNSEEN = "unseen"
     """There were no bytes to look at: a stub, or a client that shows none."""
 

@@ -17,7 +17,7 @@ from itemledger.core.decision import Decision
 from itemledger.core.keys import Key, KeySchema
 from itemledger.core.passes import PassEvidence
 from itemledger.core.ranges import to_ranges
-from itemledger.core.reconcile import Finding
+from itemledger.core.reconcile import READ_FINDINGS, Finding
 from itemledger.core.result import Disposition, ReadResult, StopReason
 from itemledger.core.terms import Bounds, Observation, Settings
 from itemledger.core.tokens import SetHash, Tokeniser
@@ -142,7 +142,7 @@ def call_event(entry: PassEvidence, tokeniser: Tokeniser) -> dict[str, Any]:
         "call": entry.call,
         "application_pass": entry.application_pass,
         "requested": found(None),
-        **{finding.value: found(finding) for finding in Finding},
+        **{finding.value: found(finding) for finding in READ_FINDINGS},
         "request_hash": entry.request_hash,
         "request_id": entry.request_id,
         "sdk_retry_attempts": entry.sdk_retry_attempts,

@@ -13,9 +13,10 @@ from itemledger.core.decision import Decision
 from itemledger.core.manifest import Manifest, Part
 from itemledger.core.passes import LeftoverCause, PassEvidence, Totals
 from itemledger.core.pending import Jitter, Pending
-from itemledger.core.reconcile import BatchApi, Finding, Mention, reconcile
+from itemledger.core.read_api import ReadApi
+from itemledger.core.reconcile import Finding, Mention, reconcile
 from itemledger.core.result import Disposition, Item, KeyOutcome, ReadResult, StopReason
-from itemledger.core.steps import Call, Opened, Progress, SentKey, Step, WaitUntil
+from itemledger.core.steps import Call, Opened, Progress, Step, WaitUntil
 from itemledger.core.terms import Bounds, Earlier, Observation
 from itemledger.errors import LedgerInvariantError
 
@@ -44,7 +45,7 @@ class Read:
 
     def __init__(
         self,
-        api: BatchApi[SentKey],
+        api: ReadApi,
         manifest: Manifest,
         bounds: Bounds,
         *,

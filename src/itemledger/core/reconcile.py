@@ -25,6 +25,18 @@ class Finding(StrEnum):
     """The service worked on the key and gave nothing back: not visible to this read."""
     UNPROCESSED = "unprocessed"
     """The response says that the service did not work on it."""
+    SUCCEEDED = "succeeded"
+    """Writes: done, by the response's word or by a documented silence."""
+    TRANSIENT = "transient"
+    """Writes: not done, for a documented cause that passes."""
+    REJECTED = "rejected"
+    """Writes: not done, and the same item will be rejected again."""
+    UNKNOWN = "unknown"
+    """Writes: the response reports an error that no document explains, so whether the item was processed is open."""
+
+
+#: What a read can prove of a key.
+READ_FINDINGS = (Finding.RETURNED, Finding.PROCESSED_NOT_RETURNED, Finding.UNPROCESSED)
 
 
 class Silence(Enum):
@@ -32,6 +44,8 @@ class Silence(Enum):
 
     PROCESSED_NOT_RETURNED = Finding.PROCESSED_NOT_RETURNED
     """Reads: asked, processed, and nothing there."""
+    SUCCEEDED = Finding.SUCCEEDED
+    """Writes whose responses name only what is not done."""
     FORBIDDEN = None
     """Every item must be mentioned; a response that leaves one out is refused."""
 
@@ -50,22 +64,18 @@ class Mention(NamedTuple):  # one for every item read: a frozen dataclass takes 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may carry."""
+    """What one request may carry, in items and in bytes as the service counts them; ``None`` is no documented limit."""
 
     items: int
-
-
-@dataclass(frozen=True, slots=True)
-class CallFacts:
-    """A target's part of a call: hash of the request's shape (all but its items), capacity, remarks."""
-
-    request_hash: str
-    consumed: float | None = None
-    notes: tuple[str, ...] = ()
+    request_bytes: int | None = None
+    item_bytes: int | None = None
 
 
 class BatchApi(Protocol[ItemT]):
-    """A partial-success API: data and pure functions, one file each under ``apis/``."""
+    """A partial-success API: data and pure functions, one file each under ``apis/``.
+
+    What only reads need is in ``core/read_api.py``, what only writes need in ``core/write_api.py``.
+    """
 
     operation: str
     limits: Limits
@@ -78,12 +88,6 @@ class BatchApi(Protocol[ItemT]):
 
     def mentions(self, sent: Sequence[ItemT], response: Mapping[str, Any]) -> Iterable[Mention]:
         """Every item that the response names, in any order; raises LedgerInvariantError for an unreadable structure."""
-
-    def cut_by_size(self, response: Mapping[str, Any]) -> bool:
-        """Whether the response is so large that its size explains what it left over."""
-
-    def facts(self, item: ItemT, response: Mapping[str, Any] | None) -> CallFacts:
-        """What a call shows of the target (table, queue) that ``item`` belongs to, besides its items."""
 
 
 def reconcile(count: int, mentions: Iterable[Mention], silence: Silence) -> list[Mention]:

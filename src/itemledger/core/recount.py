@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from itemledger.core.answer import BodyCheck, EvidenceLabel, weakest
 from itemledger.core.evidence import REQUEST_IDS
 from itemledger.core.passes import LeftoverCause
-from itemledger.core.reconcile import Finding
+from itemledger.core.reconcile import READ_FINDINGS, Finding
 from itemledger.core.token_manifest import Line, TokenManifest
 from itemledger.errors import EvidenceError, LedgerInvariantError
 
@@ -152,7 +152,7 @@ class Recount:
         """Aligned with what was requested; empty when the call had no usable response."""
         number: int = line["call"]
         named: dict[int, Finding] = {}
-        for finding in Finding:
+        for finding in READ_FINDINGS:
             members = self.manifest.positions(line[finding.value], f"call {number}: {finding}")
             for p in members:
                 if p in named:

@@ -11,7 +11,7 @@ from itemledger.core.evidence import SCHEMA
 from itemledger.core.lines import Line, check_members, read_line
 from itemledger.core.passes import LeftoverCause
 from itemledger.core.ranges import from_ranges
-from itemledger.core.reconcile import Finding
+from itemledger.core.reconcile import READ_FINDINGS, Finding
 from itemledger.core.result import Disposition, StopReason
 from itemledger.errors import EvidenceError
 
@@ -109,7 +109,7 @@ def _found(line: Line, position: int) -> str:
         return "the answer said something that cannot be true, so nothing of it was used"
     if error is not None:
         return f"no usable response ({error['code']}), so this call proves nothing of it"
-    finding = next((f for f in Finding if _has(line[f.value], position)), None)
+    finding = next((f for f in READ_FINDINGS if _has(line[f.value], position)), None)
     match finding:
         case Finding.UNPROCESSED:
             return _CAUSES[LeftoverCause(line["leftover_cause"] or LeftoverCause.UNKNOWN)]
@@ -117,7 +117,7 @@ def _found(line: Line, position: int) -> str:
             return "returned"
         case Finding.PROCESSED_NOT_RETURNED:
             return "processed, and no item came back"
-        case None:
+        case _:
             return "the line says nothing of it, so this file is not to be trusted"
 
 

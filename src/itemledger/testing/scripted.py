@@ -80,7 +80,12 @@ class _Scripted:
         self.meta = ScriptedMeta(
             region_name=region_name,
             endpoint_url="http://scripted.invalid",
-            config=Config(region_name=region_name, retries={"mode": "standard", "total_max_attempts": 1}),
+            config=Config(  # short timeouts, as a ledger's worker wants them; nothing here waits
+                region_name=region_name,
+                connect_timeout=1,
+                read_timeout=1,
+                retries={"mode": "standard", "total_max_attempts": 1},
+            ),
             events=HierarchicalEmitter(),
         )
 

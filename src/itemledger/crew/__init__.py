@@ -1,0 +1,1 @@
+"""Workers on a ledger's operation, between the store below and the drivers above."""
