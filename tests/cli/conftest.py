@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -133,3 +134,29 @@ def put(engine: Engine, table: str, items: Iterable[Mapping[str, Any]]) -> None:
     for start in range(0, len(requests), 25):
         left = client.batch_write_item(RequestItems={table: requests[start : start + 25]})
         assert not left["UnprocessedItems"]
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """The command in this process, where what it makes of options and files needs no process of its own."""
+
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str | Path) -> Ended:
+        main = importlib.import_module("itemledger.cli.main")
+        self.capture.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main.app([str(argument) for argument in arguments], prog_name="itemledger")
+        told = self.capture.readouterr()
+        code = end.value.code
+        assert code is None or isinstance(code, int)
+        return Ended(code or 0, told.out, told.err)
+
+
+@pytest.fixture
+def cli(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], sealed_environment: None
+) -> InProcess:
+    """``itemledger`` in this process, in a directory of the test."""
+    monkeypatch.chdir(tmp_path)
+    return InProcess(capfd)

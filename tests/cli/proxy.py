@@ -25,25 +25,35 @@ class Reply:
     status: int = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The connection ends after so many bytes of the answer's body; ``None``: before a byte of the answer."""
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+    after_bytes: int | None = None
+
+
 @dataclass(slots=True)
 class Asked:
-    """One BatchGetItem on its way: which one it is, what it asks, and how to let the engine answer it."""
+    """One call of the watched operation on its way: which one, what it asks, and how to let the engine answer it."""
 
     number: int
     request: Json
     forward: Callable[[], Json]
 
 
-Answering = Callable[[Asked], Reply | None]
+Answering = Callable[[Asked], Reply | Broken | None]
 
 
 @dataclass(slots=True)
 class Proxy:
-    """``answering`` is asked at each BatchGetItem, in the thread of its connection; ``None`` lets the engine answer."""
+    """``answering`` is asked at each call of the watched operation, in the thread of its connection; ``None`` lets the
+    engine answer. All other calls go through."""
 
     endpoint_url: str
     engine_url: str
     answering: Answering = lambda asked: None
+    watched: str = "BatchGetItem"
     description: bytes | None = None
     """What DescribeTable is answered in the engine's place."""
     requests: list[Json] = field(default_factory=list)
@@ -51,7 +61,7 @@ class Proxy:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def hold_from(self, number: int) -> threading.Event:
-        """Lets nothing from this BatchGetItem on through; the event says that it has come."""
+        """Lets nothing from this call on through; the event says that it has come."""
         arrived = threading.Event()
 
         def answering(asked: Asked) -> None:
@@ -63,7 +73,7 @@ class Proxy:
         return arrived
 
     def fail_from(self, number: int, code: str, message: str = "made up by the test", status: int = 400) -> None:
-        """An error of the service from this BatchGetItem on."""
+        """An error of the service from this call on."""
         error = Reply({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}, status)
         self.answering = lambda asked: error if asked.number >= number else None
 
@@ -96,8 +106,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         proxy: Proxy = self.server.proxy  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if not self.headers["X-Amz-Target"].endswith(".BatchGetItem"):
-            self._send(*((200, proxy.description) if proxy.description else self._forwarded(proxy, body)))
+        operation = self.headers["X-Amz-Target"].rpartition(".")[2]
+        if operation != proxy.watched:
+            described = operation == "DescribeTable" and proxy.description
+            self._send(*((200, described) if described else self._forwarded(proxy, body)))
             return
         request = json.loads(body)
         with proxy.lock:
@@ -106,6 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
         reply = proxy.answering(Asked(number, request, lambda: dict(json.loads(self._forwarded(proxy, body)[1]))))
         if reply is None:
             self._send(*self._forwarded(proxy, body))
+        elif isinstance(reply, Broken):
+            self._break_off(json.dumps(reply.body).encode(), reply.after_bytes)
         else:
             self._send(reply.status, json.dumps(reply.body).encode())
 
@@ -128,6 +142,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("x-amzn-RequestId", "PROXY")
             self.end_headers()
             self.wfile.write(body)
+
+    def _break_off(self, body: bytes, after_bytes: int | None) -> None:
+        self.close_connection = True
+        if after_bytes is not None:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+            self.wfile.write(body[:after_bytes])
 
     def log_message(self, format: str, *args: object) -> None:
         pass

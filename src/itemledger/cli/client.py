@@ -1,7 +1,9 @@
-"""A command's DynamoDB client: its retries and timeouts are set here and recorded, its credentials are the SDK's."""
+"""A command's clients: their retries and timeouts are set here and recorded, their credentials are the SDK's."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +17,7 @@ from itemledger.cli.problems import CommandError, cannot_begin
 from itemledger.core.answer import Failure, TerminalError
 from itemledger.core.keys import KeySchema
 from itemledger.errors import ManifestError
+from itemledger.http_sender import HttpSender
 from itemledger.provider import TableDescription, call, described, observe
 
 SDK_ATTEMPTS = 3
@@ -33,7 +36,7 @@ class Access:
 
 
 def make_client(access: Access, *, deadline_s: float, concurrency: int) -> Any:
-    """A client whose three attempts all fit into the deadline, as far as timeouts can promise that."""
+    """A client to read with, whose three attempts all fit into the deadline, as far as timeouts can promise that."""
     config = Config(
         retries={"mode": "standard", "total_max_attempts": SDK_ATTEMPTS},
         connect_timeout=min(MAX_CONNECT_TIMEOUT_S, deadline_s / 8),
@@ -41,16 +44,55 @@ def make_client(access: Access, *, deadline_s: float, concurrency: int) -> Any:
         max_pool_connections=max(10, concurrency),
         user_agent_extra=f"itemledger/{__version__}",
     )
+    client = _made("dynamodb", "DynamoDB", access, config)
+    observe(client)
+    return client
+
+
+def make_writer(service: str, access: Access, *, call_timeout_s: float, concurrency: int) -> Any:
+    """A client to write with: it sends once, so that each send is one of the ledger's, and gives up in time."""
+    connect_s = min(MAX_CONNECT_TIMEOUT_S, call_timeout_s / 3)
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": 1},
+        connect_timeout=connect_s,
+        read_timeout=call_timeout_s - connect_s,
+        max_pool_connections=max(10, concurrency),
+        user_agent_extra=f"itemledger/{__version__}",
+    )
+    return _made(service, service, access, config)
+
+
+def make_sender(header_env: Sequence[str], *, call_timeout_s: float) -> HttpSender:
+    """What calls the HTTP APIs; ``header_env`` has ``NAME=VARIABLE`` for each header that comes from the environment.
+
+    A secret on the command line could be read by everybody on the machine.
+    """
+    headers = {}
+    for option in header_env:
+        name, equals, variable = option.partition("=")
+        if not name or not equals or not variable:
+            raise CommandError("--header-env takes NAME=VARIABLE, such as Authorization=API_TOKEN")
+        if variable not in os.environ:
+            raise CommandError(f"--header-env {name}: there is no variable of that name in the environment; set it")
+        headers[name] = os.environ[variable]
+    try:
+        return HttpSender(headers=headers, timeout_s=call_timeout_s)
+    except ManifestError as error:
+        raise CommandError(f"--header-env: {str(error).removeprefix('HttpSender: headers= ')}") from None
+
+
+def _made(service: str, name: str, access: Access, config: Config) -> Any:
     try:
         session = boto3.session.Session(profile_name=access.profile, region_name=access.region)
-        client = session.client("dynamodb", endpoint_url=access.endpoint_url, config=config)
+        client = session.client(  # type: ignore[call-overload]  # its stubs know each service by its literal name
+            service, endpoint_url=access.endpoint_url, config=config
+        )
     except (BotoCoreError, ValueError) as error:
         hint = "; pass --region or set AWS_REGION" if type(error).__name__ == "NoRegionError" else ""
         if isinstance(error, ValueError):
             hint = f"; {ENDPOINT_FORM}"
-        raise CommandError(f"no DynamoDB client can be made: {str(error).rstrip('.')}{hint}") from None
+        raise CommandError(f"no {name} client can be made: {str(error).rstrip('.')}{hint}") from None
     _check_endpoint(client.meta.endpoint_url)
-    observe(client)
     return client
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import binascii
 import csv
 import sys
-from array import array
 from base64 import b64decode
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from enum import StrEnum
@@ -19,14 +17,13 @@ from itemledger.apis.attribute_json import (
     typed_from_json,
 )
 from itemledger.apis.attribute_values import AttributeValueError, number_of, to_native
+from itemledger.cli.lines import LineNumbers, Lines
 from itemledger.cli.problems import CommandError
 from itemledger.core.keys import Key, KeySchema, KeyType
 from itemledger.errors import ManifestError
 
 #: An item has at most 400 KB and a character at most 6 bytes in JSON, so no honest line is longer.
 MAX_LINE_BYTES = 4 * 1024 * 1024
-UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 #: Members that hold a key, or an item with its key, in exports to S3, stream records and the output of the AWS CLI.
 WRAPPERS = ("Item", "Keys", "Key")
 ONE_PER_LINE = "one key per line is wanted (`jq -c .` writes it so, `jq -c '.[]'` for an array)"
@@ -51,20 +48,18 @@ class Keys:
     def __init__(self, name: str) -> None:
         self.name = name
         self.keys: deque[Key] = deque()
-        self.count = 0
-        self._moved_at = array("L")  # the positions at which position and line number drift further apart
-        self._drift = array("L")
+        self._lines = LineNumbers()
+
+    @property
+    def count(self) -> int:
+        return self._lines.count
 
     def add(self, key: Key, line: int) -> None:
-        drift = line - self.count
-        if not self._drift or self._drift[-1] != drift:
-            self._moved_at.append(self.count)
-            self._drift.append(drift)
+        self._lines.add(line)
         self.keys.append(key)
-        self.count += 1
 
     def line_of(self, position: int) -> int:
-        return position + self._drift[bisect_right(self._moved_at, position) - 1]
+        return self._lines.of(position)
 
     def drain(self) -> Iterator[Key]:
         """The keys in order, each forgotten as it is taken: beside the manifest they would be there twice."""
@@ -94,7 +89,7 @@ def read_keys(source: str, key_format: KeyFormat | None, schema: KeySchema) -> K
 
 def _parsed(file: BinaryIO, name: str, key_format: KeyFormat, schema: KeySchema) -> Keys:
     keys = Keys(name)
-    lines = _Lines(file, name)
+    lines = Lines(file, name, noun="key", most_bytes=MAX_LINE_BYTES)
     match key_format:
         case KeyFormat.CSV:
             spelled = _csv(lines, schema)
@@ -112,33 +107,7 @@ def _parsed(file: BinaryIO, name: str, key_format: KeyFormat, schema: KeySchema)
     return keys
 
 
-class _Lines:
-    """The file's text line by line, with the number of the line that was given last."""
-
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        self._file = file
-        self._name = name
-        self.number = 0
-
-    def __iter__(self) -> Iterator[str]:
-        while raw := self._file.readline(MAX_LINE_BYTES + 1):
-            self.number += 1
-            if len(raw) > MAX_LINE_BYTES:
-                raise self.fault(f"is longer than {MAX_LINE_BYTES:,} bytes, so it is no key; is it one key per line?")
-            if self.number == 1:
-                if raw.startswith(UTF16_MARKS):
-                    raise self.fault("starts like UTF-16; save the file as UTF-8")
-                raw = raw.removeprefix(UTF8_MARK)
-            try:
-                yield raw.decode()
-            except UnicodeDecodeError as error:
-                raise self.fault(f"is not UTF-8 (at byte {error.start + 1}); save the file as UTF-8") from None
-
-    def fault(self, problem: str) -> CommandError:
-        return CommandError(f"{self._name} line {self.number} {problem}")
-
-
-def _json_lines(lines: _Lines, schema: KeySchema, key_format: KeyFormat) -> Iterator[object]:
+def _json_lines(lines: Lines, schema: KeySchema, key_format: KeyFormat) -> Iterator[object]:
     wrapped = key_format is KeyFormat.DYNAMODB_JSON
     for line in lines:
         if not line.strip():
@@ -164,7 +133,7 @@ def _plain(part: object) -> object:
     return to_native(typed_from_json({"value": part})["value"]) if isinstance(part, dict) else part
 
 
-def _typed_key(value: object, schema: KeySchema, lines: _Lines) -> object:
+def _typed_key(value: object, schema: KeySchema, lines: Lines) -> object:
     if isinstance(value, list):
         raise lines.fault(f"is an array; {ONE_PER_LINE}, or give --format jsonl if this array is one key")
     if not isinstance(value, dict):
@@ -177,7 +146,7 @@ def _typed_key(value: object, schema: KeySchema, lines: _Lines) -> object:
     return {name: to_native(av) for name, av in typed_from_json(value).items()}
 
 
-def _csv(lines: _Lines, schema: KeySchema) -> Iterator[object]:
+def _csv(lines: Lines, schema: KeySchema) -> Iterator[object]:
     try:
         rows = csv.reader(lines, strict=True)
         header = next((row for row in rows if row), None)
@@ -197,7 +166,7 @@ def _csv(lines: _Lines, schema: KeySchema) -> Iterator[object]:
         raise lines.fault(f"is not CSV: {error}") from None
 
 
-def _column_types(header: list[str], schema: KeySchema, lines: _Lines) -> dict[str, KeyType | None]:
+def _column_types(header: list[str], schema: KeySchema, lines: Lines) -> dict[str, KeyType | None]:
     types = dict(zip(schema.names, schema.types, strict=True))
     wanted = f"the header must name the key attributes ({', '.join(schema.names)}) and nothing else"
     for name in header:
@@ -210,7 +179,7 @@ def _column_types(header: list[str], schema: KeySchema, lines: _Lines) -> dict[s
     return {name: types[name] for name in header}
 
 
-def _cell(text: str, key_type: KeyType | None, name: str, lines: _Lines) -> object:
+def _cell(text: str, key_type: KeyType | None, name: str, lines: Lines) -> object:
     try:
         match key_type:
             case KeyType.N:

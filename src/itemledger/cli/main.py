@@ -12,7 +12,7 @@ import botocore
 import typer
 
 from itemledger import __version__
-from itemledger.cli import demo, lab, read, smoke, verify
+from itemledger.cli import demo, lab, ledger, ledger_files, ledger_review, read, send, smoke, verify, work, write
 from itemledger.cli.voice import Voice
 
 P = ParamSpec("P")
@@ -65,7 +65,28 @@ app.command(
         "itemledger resume hold.json -o rest.jsonl --evidence run-2.jsonl --hold hold-2.json",
     )
 )(read.resume)
-app.command(epilog=_examples("itemledger verify run.jsonl", "itemledger verify run.jsonl run-2.jsonl --json"))(
+app.command(
+    epilog=_examples(
+        "itemledger write Orders --items orders.jsonl --ledger sqlite:///orders.db",
+        "itemledger write Orders -i gone.jsonl -l sqlite:///orders.db --delete --key pk:S,sk:N",
+        "jq -c .[] orders.json | itemledger write Orders -i - -l sqlite:///o.db --operation day-1 --store-payloads",
+    )
+)(write.write)
+app.command(
+    epilog=_examples(
+        "itemledger send sqs.SendMessageBatch --queue-url URL --items msgs.jsonl --ledger sqlite:///msgs.db",
+        "itemledger send s3.DeleteObjects --bucket old --quiet -i keys.jsonl -l sqlite:///old.db",
+        "itemledger send http.Request --url https://api.example.com/refunds --header-env Authorization=API_TOKEN "
+        "-i refunds.jsonl -l sqlite:///refunds.db",
+    )
+)(send.send)
+app.command(
+    epilog=_examples(
+        "itemledger work --ledger sqlite:///orders.db",
+        "itemledger work --ledger sqlite:///orders.db --operation Orders/orders.jsonl --json",
+    )
+)(work.work)
+app.command(epilog=_examples("itemledger verify run.jsonl", "itemledger verify run.jsonl report.jsonl --json"))(
     verify.verify
 )
 app.command(
@@ -74,6 +95,37 @@ app.command(
         "itemledger explain run.jsonl --key pk=A,sk=1",
     )
 )(verify.explain)
+of_ledger = typer.Typer(help="Look into a ledger, decide, report, forget.", no_args_is_help=True)
+app.add_typer(of_ledger, name="ledger")
+of_ledger.command(
+    "list",
+    epilog=_examples(
+        "itemledger ledger list --ledger sqlite:///orders.db",
+        "itemledger ledger list --ledger sqlite:///orders.db --outcome reconcile --json",
+    ),
+)(ledger.list_)
+of_ledger.command(
+    epilog=_examples(
+        "itemledger ledger show 17 --ledger sqlite:///orders.db",
+        "itemledger ledger show --item A --operation Orders/orders.jsonl --ledger sqlite:///orders.db",
+    )
+)(ledger.show)
+of_ledger.command(
+    epilog=_examples(
+        "itemledger ledger review --ledger sqlite:///orders.db",
+        "itemledger ledger review -l sqlite:///o.db --row 17 --decide retry --who ann --why 'not there'",
+    )
+)(ledger_review.review)
+of_ledger.command(
+    epilog=_examples("itemledger ledger export -l sqlite:///orders.db --operation Orders/orders.jsonl -o report.jsonl")
+)(ledger_files.export)
+of_ledger.command("import", epilog=_examples("itemledger ledger import report.jsonl --ledger sqlite:///new.db"))(
+    ledger_files.import_
+)
+of_ledger.command(
+    epilog=_examples("itemledger ledger prune -l sqlite:///orders.db --operation Orders/orders.jsonl --older-than 90d")
+)(ledger_files.prune)
+of_ledger.command(epilog=_examples("itemledger ledger stats --ledger sqlite:///orders.db"))(ledger.stats)
 app.command("lab", epilog=_examples("itemledger lab", "itemledger lab --control"))(_reported(lab.command))
 app.command("smoke", epilog=_examples("AWS_REGION=… DDB_TABLE=… DDB_CONSISTENT_READ=true itemledger smoke"))(
     _reported(smoke.command)

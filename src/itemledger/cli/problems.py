@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from itemledger.core.answer import TerminalError
 from itemledger.core.decision import Decision
 
@@ -20,10 +22,42 @@ _OPTIONS = {
     "pass fold_duplicates=True": "pass --fold-duplicates",
     "pass unprocessed_keys_optional=True": "pass --unprocessed-keys-optional",
     "give key= to do without": "give --key to do without",
+    "give it to the sender: HttpSender(headers=...)": "give it with --header-env",
+    "give HttpSender(headers=...) the credentials": "give the credentials with --header-env",
+    "send it as a header of the sender": "send it as a header with --header-env",
+    "plan with store_payloads=True, or give payload=": "plan with --store-payloads",
 }
+#: The members of targets and policies, and the bounds of a run, that are options.
+MEMBERS = {
+    "queue_url": "--queue-url",
+    "topic_arn": "--topic-arn",
+    "max_bytes": "--max-bytes",
+    "stream_name": "--stream-name",
+    "delivery_stream_name": "--delivery-stream-name",
+    "event_bus_name": "--event-bus-name",
+    "bucket": "--bucket",
+    "quiet": "--quiet",
+    "url": "--url",
+    "index": "--index",
+    "method": "--method",
+    "headers": "--header",
+    "key_life_s": "--key-life",
+    "request_bytes": "--request-bytes",
+    "feature_group_name": "--feature-group-name",
+    "record_identifier": "--record-identifier",
+    "event_time": "--event-time",
+    "max_attempts": "--max-attempts",
+    "lease_s": "--lease",
+    "call_timeout_s": "--call-timeout",
+    "settle_s": "--settle",
+    "backoff_cap_s": "--backoff-cap",
+    "timeout_s": "--timeout",
+    "concurrency": "--concurrency",
+}
+_MEMBER = re.compile(rf"(?<![\w-])({'|'.join(MEMBERS)})=(?=([^\s,;.)]?))")
 
 #: The next step after an error of the service or the SDK, by its code.
-_NEXT_STEPS = {
+NEXT_STEPS = {
     "NoCredentialsError": "log in or name a profile (--profile, AWS_PROFILE)",
     "PartialCredentialsError": "set both the access key and the secret, or name a profile",
     "CredentialRetrievalError": "log in again or name another profile",
@@ -46,6 +80,12 @@ _NEXT_STEPS = {
     "ProvisionedThroughputExceededException": "wait, ask with less --concurrency, or raise the table's capacity",
     "ThrottlingException": "wait, ask with less --concurrency, or raise the table's limits",
     "RequestLimitExceeded": "wait, or raise the account's limits",
+    "QueueDoesNotExist": "check the queue's URL, the region and the account",
+    "NotFound": "check its name, the region and the account",
+    "NoSuchBucket": "check the bucket's name",
+    "AccessDenied": "ask for that permission, or use other credentials (--profile)",
+    "HTTP 401": "check the credentials (--header-env)",
+    "HTTP 403": "check the credentials (--header-env) and what they may do",
     "DeadlineReached": "check whether the endpoint answers, or give a longer --timeout",
 }
 
@@ -61,14 +101,14 @@ class CommandError(Exception):
 def in_command_line_words(sentence: str) -> str:
     for ours, theirs in _OPTIONS.items():
         sentence = sentence.replace(ours, theirs)
-    return sentence
+    return _MEMBER.sub(lambda found: MEMBERS[found[1]] + ("=" if found[2] else ""), sentence)
 
 
 def service_sentence(error: TerminalError, table: str, place: str) -> str:
     """What the service or the SDK said about which table at which endpoint, and what to do about it."""
     said = " ".join(error.message.split()).rstrip(".")
     request = f" (request {error.request_id})" if error.request_id else ""
-    step = _NEXT_STEPS.get(error.code)
+    step = NEXT_STEPS.get(error.code)
     return in_command_line_words(
         f"table {table} at {place}: {error.code}{f': {said}' if said else ''}{request}{f'; {step}' if step else ''}"
     )

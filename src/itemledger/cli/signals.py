@@ -33,7 +33,8 @@ class Signals:
     ``waiting`` and ``sleep``, so an answer and its rows are never torn apart. A second one ends the process at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, left_behind: str = "files being written are left as .part files") -> None:
+        self._left_behind = left_behind
         self._raise_anywhere = True
         self._waiting = False
         self._received: int | None = None
@@ -52,6 +53,11 @@ class Signals:
     def shield(self) -> None:
         """From here on something is at stake."""
         self._raise_anywhere = False
+
+    @property
+    def received(self) -> int | None:
+        """The signal that has come, if one has."""
+        return self._received
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -78,7 +84,7 @@ class Signals:
         try:
             if sys.stderr is not None and sys.stderr.isatty():
                 os.write(2, SHOW_CURSOR)
-            os.write(2, b"\nitemledger: stopped again: left at once, files being written are left as .part files\n")
+            os.write(2, f"\nitemledger: stopped again: left at once, {self._left_behind}\n".encode())
         except OSError:
             pass
         os._exit(128 + signum)

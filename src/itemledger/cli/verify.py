@@ -8,13 +8,14 @@ import re
 from base64 import b64decode
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
 from itemledger.apis.attribute_json import json_loads_exact
 from itemledger.apis.attribute_values import AttributeValueError, number_of
 from itemledger.cli import options as o
+from itemledger.cli.ledger_files import report_sentence
 from itemledger.cli.problems import OTHER, USAGE, CommandError
 from itemledger.cli.summary import count
 from itemledger.cli.token_key import VARIABLE, key_file, known_tokeniser
@@ -25,6 +26,9 @@ from itemledger.errors import EvidenceError, ManifestError
 from itemledger.evidence import Verified
 from itemledger.evidence import explain as story
 from itemledger.evidence import verify as verify_lines
+from itemledger.ledger import Report, verify_report
+
+MAX_HEADER_BYTES = 1024 * 1024
 
 MachineLines = Annotated[
     bool, typer.Option("--json", metavar="", rich_help_panel=o.OTHER, help="One JSON object per file, on stdout.")
@@ -32,11 +36,11 @@ MachineLines = Annotated[
 
 
 def verify(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Evidence files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Evidence files, completion reports.")],
     machine: MachineLines = False,
     debug: o.Debug = False,
 ) -> None:
-    """Recount an evidence file offline: every set, every total, the hash chain. Exits with 1 if one file fails."""
+    """Recount evidence files and completion reports offline: every sum, the hash chain. Exits with 1 if one fails."""
     voice = Voice()
     worst = 0
     with voice.reporting(debug=debug):
@@ -81,17 +85,36 @@ def explain(
 def _verify_one(path: Path, machine: bool, voice: Voice) -> int:
     try:
         with path.open("rb") as lines:
-            verified = verify_lines(lines)
+            verified = verify_report(lines) if _is_report(lines) else verify_lines(lines)
     except OSError as error:
         return _failed(path, f"cannot be read: {error.strerror or error}", USAGE, machine, voice)
     except EvidenceError as error:
         return _failed(path, str(error), OTHER, machine, voice)
     if machine:
-        told = {**asdict(verified), "decision": verified.decision.label}
-        write_line(1, json.dumps({"file": str(path), "verified": True, **told}))
+        write_line(1, json.dumps({"file": str(path), "verified": True, **_told(verified)}))
+    elif isinstance(verified, Report):
+        write_line(1, f"{path}: verified. {report_sentence(verified)}")
     else:
         write_line(1, _sentence(path, verified))
     return 0
+
+
+def _is_report(lines: BinaryIO) -> bool:
+    """Whether the file begins as a completion report does; anything else is taken for an evidence file."""
+    try:
+        first = json.loads(lines.readline(MAX_HEADER_BYTES))
+    except (ValueError, RecursionError):
+        first = None
+    lines.seek(0)
+    return isinstance(first, dict) and str(first.get("schema")).startswith("itemledger/report/")
+
+
+def _told(verified: Verified | Report) -> dict[str, Any]:
+    if isinstance(verified, Report):
+        operation = verified.operation
+        told = asdict(verified)
+        return {**told, "operation": operation.operation_id, "api": operation.api, "target": operation.target}
+    return {**asdict(verified), "decision": verified.decision.label}
 
 
 def _failed(path: Path, problem: str, exit_code: int, machine: bool, voice: Voice) -> int:
