@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks import command_line, cpu, instructions, memory, report
+from benchmarks import command_line, cpu, instructions, ledger_store, memory, report
 from benchmarks.cpu import Size
+from benchmarks.ledger_store import LedgerSize
 from benchmarks.memory import Reader
 from benchmarks.processes import BenchmarkError
 
@@ -24,6 +25,7 @@ class Scope:
     counts_instructions: bool
     memory: tuple[tuple[Reader, int, int], ...]
     command_line: tuple[tuple[int, int], ...]
+    ledger: LedgerSize
 
 
 FULL = Scope(
@@ -36,12 +38,14 @@ FULL = Scope(
         ("iter_read", 100_000, 10_000),
     ),
     command_line=((10_000, 10_000), (100_000, 10_000), (100_000, 100), (1_000_000, 100)),
+    ledger=LedgerSize(planned=100_000, worked_off=20_000, rounds=3, waiting_s=8.0, workers=(2, 8)),
 )
 SMOKE = Scope(
     Size(keys=200, reads=1, rounds=1),
     counts_instructions=False,
     memory=(("iter_read", 1_000, 30), ("read_batch", 1_000, 30)),
     command_line=((1_000, 100),),
+    ledger=LedgerSize(planned=200, worked_off=100, rounds=1, waiting_s=0.1, workers=(2,)),
 )
 
 
@@ -67,6 +71,10 @@ def _run(scope: Scope) -> dict[str, object]:
     _print([report.setting()])
     rounds = cpu.measure(scope.cpu)
     _print(report.cpu(rounds, scope.cpu))
+    stores = ledger_store.measure(scope.ledger)
+    _print(ledger_store.report(stores, scope.ledger))
+    waits = ledger_store.measure_waiting(scope.ledger)
+    _print(ledger_store.report_waiting(waits))
     with ThreadPoolExecutor(max_workers=2) as pool:
         counted = pool.submit(instructions.measure) if scope.counts_instructions and instructions.available() else None
         in_process = [pool.submit(memory.measure, *wanted) for wanted in scope.memory]
@@ -86,6 +94,8 @@ def _run(scope: Scope) -> dict[str, object]:
         "instructions_per_call": {contender.value: each for contender, each in (counts or {}).items()},
         "memory": [asdict(run) for run in in_process_runs],
         "command_line": [asdict(run) for run in command_runs],
+        "ledger_store": [asdict(run) for run in stores],
+        "ledger_waiting": [asdict(run) for run in waits],
     }
 
 

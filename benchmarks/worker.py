@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from benchmarks import items
+from benchmarks import items, ledger_worker
 from benchmarks.canned import Endpoint
 from benchmarks.contenders import Contender
 from benchmarks.processes import peak_bytes
@@ -67,5 +67,12 @@ def _expect(count: int, got: int) -> None:
 
 
 if __name__ == "__main__":
-    kinds: dict[str, Callable[..., dict[str, float]]] = {"cpu": cpu, "instructions": instructions, "memory": memory}
+    kinds: dict[str, Callable[..., dict[str, float]]] = {
+        "cpu": cpu,
+        "instructions": instructions,
+        "memory": memory,
+        "ledger_store": ledger_worker.store,
+        "ledger_waiting": ledger_worker.waiting,
+        "ledger_busy": ledger_worker.busy,
+    }
     print(json.dumps(kinds[sys.argv[1]](*sys.argv[2:])))

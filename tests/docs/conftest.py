@@ -23,6 +23,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def service(moto: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """moto behind a proxy, where the SDK and the command line go by themselves."""
     with proxy.running(moto.endpoint_url) as running:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", moto.endpoint_url)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", running.endpoint_url)
         made = Service(moto.client(), running)
         yield made

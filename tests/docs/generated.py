@@ -14,9 +14,10 @@ from itemledger.apis.aws_errors import CODES
 from itemledger.core.answer import FailureCause
 from itemledger.core.decision import MAX_OBSERVATIONS
 from itemledger.testing import ScriptedClient, batch_get_response
+from tests.docs import generated_ledger
 from tests.docs.pages import ROOT
 
-PAGE = ROOT / "docs" / "how-it-ends.md"
+PAGES = [ROOT / "docs" / name for name in ("how-it-ends.md", "outcomes.md", "apis.md")]
 COMMANDS = ROOT / "docs" / "cli.md"
 Row = Sequence[str]
 
@@ -100,20 +101,26 @@ TABLES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "exit codes": exit_codes,
     "truth": truth,
     "chain": chain,
+    **generated_ledger.TABLES,
 }
+TEXTS = generated_ledger.TEXTS
 
 
 def written_anew(page: str) -> str:
-    """The page with every marked table as the code has it now."""
+    """The page with every marked table and diagram as the code has it now."""
 
-    def table(match: re.Match[str]) -> str:
-        head, *rows = ([cell.replace("|", "\\|") for cell in row] for row in TABLES[match["name"]]())
-        lines = [head, ["---"] * len(head), *rows]
-        text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    def made(match: re.Match[str]) -> str:
+        name = match["name"]
+        text = TEXTS[name]() if name in TEXTS else _table(TABLES[name]())
         return f"{match['begin']}\n{text}\n{match['end']}"
 
     marked = r"(?P<begin><!-- generated: (?P<name>[^\n]+) -->)\n.*?(?P<end><!-- end -->)"
-    return re.sub(marked, table, page, flags=re.DOTALL)
+    return re.sub(marked, made, page, flags=re.DOTALL)
+
+
+def _table(rows: Iterator[Row]) -> str:
+    head, *rest = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rest])
 
 
 def commands() -> str:
@@ -164,5 +171,6 @@ def _http(decision: il.Decision) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written_anew(PAGE.read_text()))
+    for page in PAGES:
+        page.write_text(written_anew(page.read_text()))
     COMMANDS.write_text(commands())

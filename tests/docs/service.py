@@ -1,12 +1,17 @@
-"""What the setup blocks of a page can ask for: tables on a real engine, and calls that leave keys over or fail."""
+"""What the setup blocks of a page can ask for: tables and queues on a real engine, calls that leave keys over or fail,
+and commands that are killed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
+
+import boto3
 
 from itemledger.apis.attribute_values import item_from_native
 from tests.cli.proxy import Asked, Proxy, Reply
+from tests.docs.killed import kill_after_first_write
 from tests.engines.tables import delete_table
 
 if TYPE_CHECKING:
@@ -22,7 +27,8 @@ class Service:
     def __init__(self, engine: DynamoDBClient, proxy: Proxy) -> None:
         self._engine = engine
         self._proxy = proxy
-        self._tables: list[str] = []
+        self._tables_before = self._table_names()
+        self._queues_before = self._queue_urls()
 
     @property
     def endpoint_url(self) -> str:
@@ -40,7 +46,6 @@ class Service:
             AttributeDefinitions=[{"AttributeName": n, "AttributeType": kind} for n, kind in names.items()],
             BillingMode="PAY_PER_REQUEST",
         )
-        self._tables.append(name)
         puts: list[Any] = [{"PutRequest": {"Item": item_from_native(item)}} for item in items]
         for start in range(0, len(puts), BATCH):
             left = self._engine.batch_write_item(RequestItems={name: puts[start : start + BATCH]})
@@ -63,9 +68,34 @@ class Service:
         """From now on every call is answered."""
         self._proxy.answering = lambda asked: None
 
+    def is_used(self) -> None:
+        """For a page that makes its tables and queues in front of its readers: they are taken away all the same."""
+
+    def queue(self, name: str) -> str:
+        """The URL of a new queue for the length of the page; a FIFO one where its name says so."""
+        with closing(boto3.client("sqs")) as client:
+            attributes: Any = {"FifoQueue": "true"} if name.endswith(".fifo") else {}
+            url: str = client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+            return url
+
+    def kill(self, command: str) -> None:
+        """Runs a command and kills it (SIGKILL) when its first write is done and the answer is not there yet."""
+        kill_after_first_write(command, self._engine.meta.endpoint_url)
+
     def close(self) -> None:
-        for name in self._tables:
+        """Takes away the tables and queues of the page, whoever made them."""
+        for name in self._table_names() - self._tables_before:
             delete_table(self._engine, name)
+        with closing(boto3.client("sqs")) as client:
+            for url in self._queue_urls() - self._queues_before:
+                client.delete_queue(QueueUrl=url)
+
+    def _table_names(self) -> set[str]:
+        return set(self._engine.list_tables()["TableNames"])
+
+    def _queue_urls(self) -> set[str]:
+        with closing(boto3.client("sqs")) as client:
+            return set(client.list_queues().get("QueueUrls", ()))
 
 
 def _leaving_over(request: Json, answer: Json, values: tuple[str, ...]) -> Json:

@@ -16,6 +16,8 @@ from tests.docs.pages import ROOT, blocks, inline_code, name_of, pages, shell_li
 PAGES = [pytest.param(page, id=name_of(page)) for page in pages()]
 #: What ends a command's own words in a shell: an operator, or a redirection with or without its file.
 ENDS_A_COMMAND = re.compile(r"\|\|?|&&?|;|[0-9]?[<>].*")
+#: The public modules beside the package itself.
+MODULES = r"itemledger\.testing|itemledger\.aio|itemledger\.ledger|itemledger\.apis"
 #: Options of other programs that pages mention outside of code blocks.
 FOREIGN_OPTIONS = {"--cli-input-json", "--randomly-seed"}
 #: What only looks like a name of the package: a logger, a schema, a file.
@@ -31,7 +33,7 @@ def test_every_itemledger_command_parses(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_option_named_in_the_text_is_one_of_the_command_line(page: Path) -> None:
     app = _app()
-    ours = {name for command in app.commands.values() for option in command.params for name in option.opts}
+    ours = {name for command in _all_of(app) for option in command.params for name in option.opts}
     named = {found for code in inline_code(page) for found in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code)}
     foreign = {option for code in inline_code(page) if not _is_ours(code) for option in re.findall(r"--[a-z-]+", code)}
     assert set() == named - ours - foreign - FOREIGN_OPTIONS - {"--help"}
@@ -49,7 +51,7 @@ def test_every_make_target_is_in_the_makefile(page: Path) -> None:
 def test_every_public_name_that_is_mentioned_exists(page: Path) -> None:
     text = "\n".join([*inline_code(page), *(block.text for block in blocks(page) if block.language == "python")])
     missing = set()
-    for module, name in re.findall(r"\b(itemledger\.testing|itemledger\.aio|itemledger|il)\.([A-Za-z_]\w*)", text):
+    for module, name in re.findall(rf"\b({MODULES}|itemledger|il)\.([A-Za-z_]\w*)", text):
         full = "itemledger" if module == "il" else module
         if name not in NO_NAMES and not _exists(full, name):
             missing.add(f"{module}.{name}")
@@ -96,15 +98,26 @@ def _app() -> Any:
     return typer.main.get_command(main.app)
 
 
+def _all_of(command: Any) -> Iterator[Any]:
+    """Every command below this one, those of groups included."""
+    for each in getattr(command, "commands", {}).values():
+        yield each
+        yield from _all_of(each)
+
+
 def _refused(words: list[str]) -> str | None:
     """Why the command line would refuse these words; nothing is run."""
-    app = _app()
-    if not words or words[0] not in app.commands:
-        return f"no command {' '.join(words[:1])!r}"
-    if "--help" in words:
+    command, rest = _app(), list(words)
+    while hasattr(command, "commands"):
+        if not rest or (rest[0] not in command.commands and "--help" not in rest):
+            return f"no command {' '.join(words[: len(words) - len(rest) + 1])!r}"
+        if rest[0] == "--help":
+            return None
+        command = command.commands[rest.pop(0)]
+    if "--help" in rest:
         return None
     try:
-        app.commands[words[0]].make_context(words[0], words[1:])
+        command.make_context(words[0], rest)
     except Exception as error:
         return f"{' '.join(words)}: {error}"
     return None

@@ -8,6 +8,7 @@ import pytest
 
 import itemledger as il
 from itemledger import known_answer
+from itemledger.apis import WRITE_APIS
 from tests.docs.pages import README, ROOT
 
 TEXT = README.read_text()
@@ -35,6 +36,12 @@ def test_it_counts_the_cases_of_the_lab() -> None:
     assert 10 == len(known_answer.CASES)
     assert "ten known answers" in TEXT
     assert "ten cases" in (ROOT / "docs" / "tutorial.md").read_text()
+
+
+def test_it_counts_the_apis_that_write() -> None:
+    assert 13 == len(WRITE_APIS)
+    assert "thirteen batch APIs" in TEXT
+    assert "Thirteen writing APIs" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_it_states_the_supported_versions() -> None:
