@@ -16,6 +16,8 @@ from itemledger.core.rows import Row
 from itemledger.core.write_api import Entry, WriteApi
 from itemledger.errors import ManifestError, SourceChangedError
 
+#: Of a place in an input; a longer number is an id of the caller's own.
+MOST_DIGITS = 18
 #: Input files kept open at a time.
 OPEN_FILES = 16
 
@@ -50,7 +52,8 @@ class Payloads:
         value = self._value(row)
         try:
             # Where an API knows no identity of its own the item id is the place in the input, counted from one.
-            position = int(row.item_id) - 1 if row.item_id.isascii() and row.item_id.isdecimal() else row.number - 1
+            numbered = row.item_id.isascii() and row.item_id.isdecimal() and len(row.item_id) <= MOST_DIGITS
+            position = int(row.item_id) - 1 if numbered else row.number - 1
             entry = self._api.entry(value, position)
             same = entry.item_id == row.item_id and payload_hash(entry.payload) == row.payload_hash
         except (ManifestError, TypeError):

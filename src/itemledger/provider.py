@@ -241,7 +241,20 @@ def _failure(error: Exception, seen: _Seen) -> Failure:
         message = str(told.get("Message") or told.get("message") or "")
         return Failure(cause, code, message, _text(metadata.get("RequestId")), _retries(metadata, seen), label)
     cause = next((cause for types, cause in _SDK_EXCEPTIONS if isinstance(error, types)), FailureCause.UNKNOWN)
-    return Failure(cause, type(error).__name__, str(error), seen.request_id, _retries({}, seen), label)
+    return Failure(cause, _code_of(error), str(error), seen.request_id, _retries({}, seen), label)
+
+
+def _code_of(error: Exception) -> str:
+    """The exception's name, unless it says too much.
+
+    aiobotocore turns every broken connection of aiohttp into EndpointConnectionError, which elsewhere means that
+    nothing was sent; only where aiohttp could not connect is that so (measured with aiobotocore 3.10).
+    """
+    inner = getattr(error, "kwargs", {}).get("error")
+    names = {each.__name__ for each in type(inner).__mro__}
+    if isinstance(error, sdk.EndpointConnectionError) and "ClientConnectionError" in names:
+        return type(error).__name__ if "ClientConnectorError" in names else sdk.ConnectionClosedError.__name__
+    return type(error).__name__
 
 
 def _retries(metadata: Mapping[str, Any], seen: _Seen) -> int | None:

@@ -8,8 +8,9 @@ from itemledger.apis.aws_errors import normalise_code
 from itemledger.core.answer import Failure, FailureCause
 from itemledger.core.write_api import Proof
 
-#: Exceptions of the SDK that come before anything is sent, when no earlier attempt of the same call was.
-NOT_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
+#: Exceptions of the SDK that come before anything is sent, when no earlier attempt of the same call was. A
+#: ProxyConnectionError is none of them: urllib3 raises it too where a proxy's connection breaks after the request.
+NOT_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError"})
 
 #: What services answer, before they look at the items, to who asks or to what it asks of ("Common Errors" of the API
 #: references). No retry of the same call helps until somebody has acted.
