@@ -366,6 +366,7 @@ def _forwarded(request: Request, engine_url: str) -> Reply:
         connection.request(request.method, request.path, request.body, headers)
         answer = connection.getresponse()
         kept = {name: text for name, text in answer.getheaders() if name.lower().startswith(("x-amz", "content-type"))}
+        kept["Connection"] = "close"  # an old SDK's pool would keep it open for as long as its client lives
         return Reply(answer.status, answer.read(), kept)
     finally:
         connection.close()

@@ -35,7 +35,7 @@ class Life:
     _unread: bytes = b""
     _told: deque[str] = field(default_factory=deque)
     over: bool = False
-    """The pipe has ended: the process is gone."""
+    """The pipe has ended, for the process is gone; or nobody listens any more."""
 
     def next_step(self) -> str | None:
         """The next step that it tells; ``None`` when it is gone."""
@@ -46,7 +46,8 @@ class Life:
             part = os.read(self._pipe, 65_536)
             *lines, self._unread = (self._unread + part).split(b"\n")
             self._told.extend(line.decode() for line in lines)
-            self.over = not part
+            if not part:
+                self.close()
         return self._told.popleft() if self._told else None
 
     def reaches(self, step: str, time_: int = 1) -> bool:
@@ -91,7 +92,9 @@ class Life:
         return self.told()
 
     def close(self) -> None:
-        os.close(self._pipe)
+        if not self.over:
+            os.close(self._pipe)
+        self.over = True
 
 
 @dataclass(slots=True)
