@@ -161,9 +161,9 @@ LOCK = .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 -
     --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
 
 lock: .venv-lock/.locked ## write the locks anew from requirements/*.in and pyproject.toml
-	@$(LOCK) -o requirements/dev.txt pyproject.toml requirements/dev.in --extra cli --extra demo
+	@$(LOCK) -o requirements/dev.txt pyproject.toml requirements/dev.in --extra cli --extra demo --extra cursors --extra parquet
 	@$(LOCK) -o requirements/aio.txt pyproject.toml requirements/aio.in --extra aio --extra cli
-	@$(LOCK) -o requirements/oldest.txt pyproject.toml requirements/oldest.in --extra cli
+	@$(LOCK) -o requirements/oldest.txt pyproject.toml requirements/oldest.in --extra cli --extra cursors
 	@$(LOCK) -o requirements/demo.txt pyproject.toml requirements/demo.in --extra demo
 	@$(LOCK) -o requirements/node.txt requirements/node.in
 	@$(LOCK) -o requirements/lock.txt requirements/lock.in

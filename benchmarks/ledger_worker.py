@@ -16,11 +16,12 @@ from typing import Any, cast
 
 from benchmarks.ledger_store import BATCH, CONTENDERS, Synchronous, Waiting
 from benchmarks.processes import PROJECT, environment
+from itemledger.core.batches import Ask, CallEvidence, Move
 from itemledger.core.outcome import Event
 from itemledger.core.payload_hash import derived_key
 from itemledger.core.policy import Policy
 from itemledger.core.reconcile import Limits
-from itemledger.core.rows import Ask, CallEvidence, Move, NewItem, Operation, Source
+from itemledger.core.rows import NewItem, Operation, Source
 from itemledger.ledger import planning, sqlite_file
 from itemledger.ledger.sqlite import SqliteStore
 
@@ -60,8 +61,8 @@ def _plan(ledger: Path, count: int) -> None:
 
 
 def _item(number: int) -> NewItem:
-    name = f"item-{number:08d}"
-    return NewItem(name, derived_key(OPERATION, name), f"1:{number:064x}", 300, Source("/data/o.jsonl", 0, 300))
+    name, payload = f"item-{number:08d}", f"1:{number:064x}"
+    return NewItem(name, derived_key(OPERATION, name, payload), payload, 300, Source("/data/o.jsonl", 0, 300))
 
 
 def _worked_off(ledger: Path, synchronous: Synchronous, count: int) -> float:

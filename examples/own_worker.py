@@ -44,7 +44,11 @@ def main() -> None:
 
     with open_ledger("memory://") as ledger:
         ledger.plan(
-            "refunds", OwnApi("gateway.Refund", id="ref"), refunds, policy=Policy(settle_s=0), store_payloads=True
+            "refunds",
+            OwnApi("gateway.Refund", id="ref", looks_up=True),
+            refunds,
+            policy=Policy(settle_s=0),
+            store_payloads=True,
         )
         try:
             work(ledger, gateway)

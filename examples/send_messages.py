@@ -10,7 +10,7 @@ from itemledger.ledger import Decided, Ledger, OnUnknown, Outcome, Policy, open_
 def send(ledger: Ledger, queue: services.Queue, policy: Policy) -> il.WorkResult:
     mails = [{"Id": f"mail-{n}", "MessageBody": f"order A-{n} was taken"} for n in range(1, 13)]
     ledger.plan("mails", SendMessageBatch(queue_url=queue.url), mails, policy=policy, store_payloads=True)
-    with services.client("sqs", queue, losing_answer=1) as client:  # yours: boto3.client("sqs", config=one attempt)
+    with services.client("sqs", queue, losing_answer=1) as client:  # boto3.client("sqs", config=il.client_config())
         return il.work(client, ledger, "mails", concurrency=1)
 
 

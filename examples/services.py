@@ -8,13 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import boto3
-from botocore.config import Config
 from orders import SETTINGS
 
+import itemledger as il
 from itemledger.testing import Attempt, Fault, FaultInjector, ResetAfter
-
-#: One attempt a call: the ledger sends again, and has to know of every send.
-ONE_ATTEMPT = Config(connect_timeout=3, read_timeout=10, retries={"total_max_attempts": 1})
 
 
 class Table:
@@ -53,8 +50,11 @@ class Queue:
 
 @contextmanager
 def client(service: str, stand_in: Table | Queue, losing_answer: int = 0) -> Iterator[Any]:
-    """In place of ``boto3.client(service)``; the answer with this number is lost after the service has acted."""
-    sdk: Any = boto3.client(service, **SETTINGS, config=ONE_ATTEMPT)  # type: ignore[call-overload]
+    """In place of ``boto3.client(service, config=il.client_config())``.
+
+    The answer with this number is lost after the service has acted.
+    """
+    sdk: Any = boto3.client(service, **SETTINGS, config=il.client_config())  # type: ignore[call-overload]
 
     def choose(attempt: Attempt) -> Fault | None:
         return ResetAfter() if attempt.number == losing_answer else None

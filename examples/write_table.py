@@ -12,7 +12,8 @@ def main() -> None:
     api = BatchWriteItem(table_name="Orders", key={"pk": "S"})
     table = services.Table()
 
-    # Yours: open_ledger("sqlite:///orders.db"), which is there after a crash, and client = boto3.client("dynamodb").
+    # Yours: open_ledger("sqlite:///orders.db"), which is there after a crash, and
+    # client = boto3.client("dynamodb", config=il.client_config()).
     with open_ledger("memory://") as ledger, services.client("dynamodb", table, losing_answer=2) as client:
         ledger.plan("day-1", api, orders, policy=Policy(settle_s=0.2), store_payloads=True).raise_for_conflicts()
         result = il.work(client, ledger, "day-1", concurrency=1)

@@ -8,9 +8,11 @@ from itemledger.core.keys import Key
 from itemledger.core.manifest import TableRead
 from itemledger.core.passes import LeftoverCause, PassEvidence
 from itemledger.core.result import Disposition, Item, KeyOutcome, ReadResult, StopReason
+from itemledger.crew.clients import client_config
 from itemledger.crew.result import WorkResult, WorkStop
 from itemledger.errors import (
     ClaimLostError,
+    CursorError,
     EvidenceError,
     HoldRecordError,
     IncompleteReadError,
@@ -22,14 +24,19 @@ from itemledger.errors import (
     SourceChangedError,
 )
 from itemledger.http import HttpOutcome, http_outcome
+from itemledger.http_sender import HttpSender
 from itemledger.shadow import ShadowOutcome, SwitchedOffError, shadow_read
 from itemledger.shadow_report import ShadowReport
 from itemledger.sync import iter_read, read_batch, read_tables, resume, work
+from itemledger.tables.cursor import Cursors
+from itemledger.tables.cursor_query import QueryShape
 
 __all__ = [
     "ALL",
     "NONE",
     "ClaimLostError",
+    "CursorError",
+    "Cursors",
     "Decision",
     "Disposition",
     "EvidenceError",
@@ -37,6 +44,7 @@ __all__ = [
     "HoldRecord",
     "HoldRecordError",
     "HttpOutcome",
+    "HttpSender",
     "IncompleteReadError",
     "Item",
     "ItemLedgerError",
@@ -48,6 +56,7 @@ __all__ = [
     "LeftoverCause",
     "ManifestError",
     "PassEvidence",
+    "QueryShape",
     "ReadResult",
     "ShadowOutcome",
     "ShadowReport",
@@ -59,6 +68,7 @@ __all__ = [
     "WorkResult",
     "WorkStop",
     "__version__",
+    "client_config",
     "http_outcome",
     "iter_read",
     "read_batch",

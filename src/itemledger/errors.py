@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from itemledger.batch_report import BatchReport
     from itemledger.core.decision import Decision
     from itemledger.core.passes import PassEvidence
     from itemledger.core.result import ReadResult
     from itemledger.core.rows import Conflict
+    from itemledger.tables.page_result import PagesResult
 
 
 class ItemLedgerError(Exception):
@@ -55,6 +57,34 @@ class IncompleteReadError(ItemLedgerError):
         self.decision = decision
 
 
+class IncompletePagesError(ItemLedgerError):
+    """Pages came to an end that the caller did not ask for; ``result`` says where each segment stands and goes on."""
+
+    def __init__(self, message: str, *, result: PagesResult) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class IncompleteBatchError(ItemLedgerError):
+    """Not every item of a batch is written; ``report`` names the others, and says of each what is known."""
+
+    def __init__(self, message: str, *, report: BatchReport) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+class CheckpointError(ItemLedgerError, ValueError):
+    """A scan cannot go on from its checkpoint: damaged, in use, of another scan, or not fitting its output."""
+
+
+class CursorError(ItemLedgerError, ValueError):
+    """A cursor cannot be gone on from; it says the same whatever the reason is. Answer an HTTP request with 400."""
+
+
+class OutputError(ItemLedgerError):
+    """What a scan brought cannot be written; its checkpoint stands where the output was durable last."""
+
+
 class HoldRecordError(ItemLedgerError, ValueError):
     """A hold record cannot be continued from: damaged, of another version, or of another table."""
 
@@ -84,11 +114,14 @@ class ClaimLostError(LedgerError):
 
 
 class SourceChangedError(LedgerError):
-    """What was planned is no longer at its place in the input; nothing was sent. ``row`` is the row's number."""
+    """What was planned is no longer at its place in the input; nothing of it was sent.
 
-    def __init__(self, message: str, *, row: int | None = None) -> None:
+    ``rows`` are the numbers of the rows whose payload is another now; none where nothing can be read at all.
+    """
+
+    def __init__(self, message: str, *, rows: tuple[int, ...] = ()) -> None:
         super().__init__(message)
-        self.row = row
+        self.rows = rows
 
 
 class LedgerLawError(ItemLedgerError):

@@ -28,19 +28,19 @@ class HttpSender:
     """A client with one method, ``request``, made so that ``provider.call`` understands what it returns and raises.
 
     ``headers`` go out with every request and are the only place for secrets; one of the same name in a request gives
-    way. ``timeout_s`` bounds connecting and sending as well as the whole answer, looked at between its parts: keep it
-    shorter than the ledger's lease. Nothing is sent twice: no retries, and no redirects, which would also carry the
-    headers to another host. Environment proxies are not used.
+    way. ``timeout_s`` bounds connecting and sending as well as the whole answer, looked at between its parts;
+    ``itemledger.work`` takes no sender with a longer one than the policy's ``call_timeout_s``. Nothing is sent twice:
+    no retries, and no redirects, which would also carry the headers to another host. Environment proxies are not used.
     """
 
-    def __init__(self, *, headers: Mapping[str, str] = _NO_HEADERS, timeout_s: float = 30.0) -> None:
+    def __init__(self, *, headers: Mapping[str, str] = _NO_HEADERS, timeout_s: float = 20.0) -> None:
         for name, value in headers.items():
             if problem := header_problem(name, value, _TAKEN):
                 raise ManifestError(f"HttpSender: headers= {problem}")
         if not timeout_s > 0:
             raise ManifestError("HttpSender: timeout_s= is not above zero; give seconds")
         self._headers = dict(headers)
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._pool = urllib3.PoolManager(ssl_context=ssl.create_default_context(), block=False, maxsize=16)
 
     def request(self, **request: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class HttpSender:
         ``HTTP <status>``. What breaks on the way is raised as the SDK's own exception for it.
         """
         url, body = request["Url"], request.get("Body") or None
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self.timeout_s
         origin = _origin(url)
         response = self._opened(request["Method"], url, self._merged(request.get("Headers") or {}), body, origin)
         try:
@@ -104,7 +104,7 @@ class HttpSender:
                 retries=False,
                 body=body,
                 headers=headers,
-                timeout=urllib3.Timeout(total=self._timeout_s),
+                timeout=urllib3.Timeout(total=self.timeout_s),
                 preload_content=False,
             )
         except wire.NewConnectionError as error:  # refused, or no such host: nothing was sent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -25,8 +26,8 @@ OPEN_FILES = 16
 class Payloads:
     """Brings the entries of rows: from the ledger, from the input file by offset, or from the caller.
 
-    ``payload`` is the caller's own way from a row to its item, asked first. Raises SourceChangedError when an item is
-    no longer what was planned, or cannot be had: then nothing of it is sent.
+    ``payload`` is the caller's own way from a row to its item or its entry, asked first. What does not come is never
+    sent.
     """
 
     def __init__(self, api: WriteApi, payload: Callable[[Row], object] | None = None) -> None:
@@ -45,22 +46,31 @@ class Payloads:
         self._files.clear()
 
     def load(self, rows: Sequence[Row]) -> list[Entry]:
-        """The entries of these rows, in order, each under the row's own idempotency key."""
-        return [self._entry(row) for row in rows]
+        """The entries of these rows, in order, each under the row's own idempotency key.
 
-    def _entry(self, row: Row) -> Entry:
-        value = self._value(row)
+        Raises SourceChangedError: with the numbers of all rows whose item is no longer what was planned, or without
+        any where an input cannot be read at all, which says nothing of its items.
+        """
+        entries = [self._entry(row) for row in rows]
+        if changed := [row for row, entry in zip(rows, entries, strict=True) if entry is None]:
+            raise _changed(changed)
+        return [entry for entry in entries if entry is not None]
+
+    def _entry(self, row: Row) -> Entry | None:
+        """``None`` when its item is no longer what was planned."""
+        try:
+            value = self._value(row)
+        except AttributeValueError:
+            return None
         try:
             # Where an API knows no identity of its own the item id is the place in the input, counted from one.
             numbered = row.item_id.isascii() and row.item_id.isdecimal() and len(row.item_id) <= MOST_DIGITS
             position = int(row.item_id) - 1 if numbered else row.number - 1
-            entry = self._api.entry(value, position)
+            entry = value if isinstance(value, Entry) else self._api.entry(value, position)
             same = entry.item_id == row.item_id and payload_hash(entry.payload) == row.payload_hash
         except (ManifestError, TypeError):
-            same = False
-        if not same:
-            raise self._changed(row, "does not hold what was planned")
-        return replace(entry, idempotency_key=row.idempotency_key)
+            return None
+        return replace(entry, idempotency_key=row.idempotency_key) if same else None
 
     def _value(self, row: Row) -> object:
         if self._payload is not None:
@@ -70,31 +80,37 @@ class Payloads:
             return exact_json.loads(source.stored)
         if source.path is None:
             raise SourceChangedError(
-                f"row {row.number} has no payload in this ledger; plan with store_payloads=True, or give payload=",
-                row=row.number,
+                f"row {row.number} has no payload in this ledger; plan with store_payloads=True, or give payload="
             )
         try:
             file = self._file(source.path)
             file.seek(source.offset)
-            return json_loads_exact(file.read(source.length))
+            text = file.read(source.length)
         except OSError as error:
-            raise self._changed(row, f"cannot be read ({error.strerror or error})") from None
-        except AttributeValueError:
-            raise self._changed(row, "does not hold what was planned") from None
+            raise SourceChangedError(
+                f"{os.path.basename(source.path)} cannot be read ({error.strerror or error}), so nothing of row "
+                f"{row.number} and its batch was sent; put the input back, or plan it again from where it is now"
+            ) from None
+        return json_loads_exact(text)
 
     def _file(self, path: str) -> BinaryIO:
         file = self._files.get(path)
         if file is None:
             if len(self._files) >= OPEN_FILES:
                 self._files.pop(next(iter(self._files))).close()
+            if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe could wait for ever
+                raise OSError("it is no regular file")
             file = self._files[path] = open(path, "rb", buffering=64 * 1024)  # noqa: SIM115  # closed with the object
         return file
 
-    def _changed(self, row: Row, what: str) -> SourceChangedError:
-        path = row.source.path
-        where = "its payload" if path is None else f"{os.path.basename(path)} at byte {row.source.offset}"
-        return SourceChangedError(
-            f"row {row.number}: {where} {what}, so nothing of its batch was sent; put the input back as it was, or "
-            "plan it again",
-            row=row.number,
-        )
+
+def _changed(rows: Sequence[Row]) -> SourceChangedError:
+    numbers = tuple(row.number for row in rows)
+    path, offset = rows[0].source.path, rows[0].source.offset
+    where = "its payload" if path is None else f"{os.path.basename(path)} at byte {offset}"
+    others = f" (and {len(rows) - 1:,} more of its batch)" if len(rows) > 1 else ""
+    return SourceChangedError(
+        f"row {numbers[0]}: {where} does not hold what was planned{others}, so nothing of it was sent; put the input "
+        "back as it was, or plan it again",
+        rows=numbers,
+    )

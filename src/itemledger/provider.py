@@ -239,9 +239,19 @@ def _failure(error: Exception, seen: _Seen) -> Failure:
         code = normalise_code(str(told.get("Code") or "UnknownError"))
         cause = classify(code, metadata.get("HTTPStatusCode"))
         message = str(told.get("Message") or told.get("message") or "")
-        return Failure(cause, code, message, _text(metadata.get("RequestId")), _retries(metadata, seen), label)
+        request_id, attempts = _text(metadata.get("RequestId")), _retries(metadata, seen)
+        return Failure(cause, code, message, request_id, attempts, label, _reasons(error.response))
     cause = next((cause for types, cause in _SDK_EXCEPTIONS if isinstance(error, types)), FailureCause.UNKNOWN)
     return Failure(cause, _code_of(error), str(error), seen.request_id, _retries({}, seen), label)
+
+
+def _reasons(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of ThrottlingReasons, which ThrottlingException writes with a small t (service model 2012-08-10)."""
+    reasons = told.get("ThrottlingReasons") or told.get("throttlingReasons")
+    if not isinstance(reasons, list):
+        return ()
+    names = [each.get("reason") for each in reasons if isinstance(each, Mapping)]
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _code_of(error: Exception) -> str:

@@ -144,11 +144,14 @@ class SyncWorkOptions(WorkOptions, total=False):
 def work(client: Any, ledger: Ledger, operation_id: str, **options: Unpack[SyncWorkOptions]) -> WorkResult:
     """Sends what is due of a planned operation, looks up what is unknown, and goes on until nothing is left to move.
 
-    ``client`` is the low-level client of the operation's service. Options: see ``WorkOptions``. What the service
-    refuses, throttles or loses ends up in the ledger, not in an exception; an error that every further call would meet
-    ends the run and stands in the result. Raises LedgerError and ManifestError before the first call,
-    SourceChangedError when an item is no longer what was planned, and an interrupt again as it came, with ``.result``;
-    whatever was in flight is recorded first, or goes to reconcile when its lease has run out.
+    ``client`` is the low-level client of the operation's service, made with ``config=client_config()``; for HTTP it is
+    a ``http_sender.HttpSender``. Options: see ``WorkOptions``. What the service refuses, throttles or loses ends up in
+    the ledger, not in an exception; an error that every further call would meet ends the run and stands in the result.
+    An item that is no longer what was planned is set aside for a person, and the others go on.
+
+    Raises LedgerError and ManifestError before the first call, SourceChangedError when an input cannot be read at all,
+    and an interrupt again as it came, with ``.result``; whatever was in flight is recorded first, or goes to reconcile
+    when its lease has run out.
     """
     rest = options.copy()
     sleep = rest.pop("sleep", time.sleep)

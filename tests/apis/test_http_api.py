@@ -175,6 +175,25 @@ def test_an_answer_lost_after_the_effect_is_found_again_by_its_key(orders: Order
     assert 1 == len(orders.effects)
 
 
+def test_a_conflict_of_a_server_that_knows_no_key_is_no_request_that_is_outstanding(sender: HttpSender) -> None:
+    with serving(lambda _: Reply(409)) as url:
+        keyless, keyed_api = HttpRequest(url=url, key_life_s=0), HttpRequest(url=url)
+        told = [sent(api, sender, keyed(api.entry({"Body": 1}, 0))) for api in (keyless, keyed_api)]
+    assert [Finding.REJECTED, Finding.TRANSIENT] == [each.finding for each in told]
+    assert ["HTTP 409" in api.own_effect_codes for api in (keyless, keyed_api)] == [True, False]
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_status_that_is_about_who_asks_ends_the_run_where_the_target_says_so(sender: HttpSender, status: int) -> None:
+    with serving(lambda _: Reply(status)) as url:
+        api, other = HttpRequest(url=url, blocked_statuses=[status, 410]), HttpRequest(url=url)
+        answer = provider.call(sender, api.operation, api.request([keyed(api.entry({"Body": 1}, 0))]))
+        mention = sent(other, sender, keyed(other.entry({"Body": 1}, 0)))
+    assert isinstance(answer, Failure)
+    assert (f"HTTP {status}", Proof.BLOCKED) == (answer.code, api.explain(answer))
+    assert (Finding.REJECTED, ItemError(f"HTTP {status}")) == mention[1:3]
+
+
 @pytest.mark.parametrize(
     ("status", "proof"),
     [(401, Proof.BLOCKED), (407, Proof.BLOCKED), (429, Proof.NOT_PROCESSED)],
@@ -388,6 +407,7 @@ def test_a_target_makes_the_same_api_again() -> None:
         "method": "PUT",
         "headers": {"X-Tenant": "7"},
         "key_life_s": 3_600,
+        "blocked_statuses": [403, 404],
     }
     assert target == HttpRequest.of(target).target
     assert json.loads(json.dumps(target)) == HttpRequest.of(target).target
@@ -423,6 +443,11 @@ def test_a_target_makes_the_same_api_again() -> None:
         ({"url": "https://h", "headers": {"X-A": "1", "x-a": "2"}}, "headers="),
         ({"url": "https://h", "key_life_s": -1}, "key_life_s="),
         ({"url": "https://h", "key_life_s": 1.5}, "key_life_s="),
+        ({"url": "https://h", "blocked_statuses": 403}, "blocked_statuses="),
+        *(
+            ({"url": "https://h", "blocked_statuses": [each]}, "blocked_statuses=")
+            for each in (200, 409, 429, 500, "403")
+        ),
     ],
 )
 def test_a_target_that_is_wrong_or_holds_a_secret_is_refused_by_the_members_name(

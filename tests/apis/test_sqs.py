@@ -205,3 +205,9 @@ def test_moto_has_no_deleted_message_left(moto: Engine) -> None:
         )
     finally:
         client.delete_queue(QueueUrl=queue)
+
+
+def test_a_message_that_is_not_in_flight_may_be_so_by_our_own_earlier_request() -> None:
+    codes = ChangeMessageVisibilityBatch(queue_url="https://q/standard").own_effect_codes
+    assert {"MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight"} == codes
+    assert frozenset() == DeleteMessageBatch(queue_url="https://q/standard").own_effect_codes

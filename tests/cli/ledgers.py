@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from itemledger.apis import SendMessageBatch
+from itemledger.core.batches import Ask, CallEvidence, Move
 from itemledger.core.outcome import Event
-from itemledger.core.rows import Ask, CallEvidence, Move, Review
+from itemledger.core.rows import Review
 from itemledger.ledger import Ledger, OwnApi, Policy, Replay, open_ledger
 
 QUEUE_URL = "http://127.0.0.1:9/123456789012/q"

@@ -72,7 +72,7 @@ def test_a_row_is_shown_with_its_whole_history_and_the_evidence(cli: InProcess, 
     assert "  outcome       terminal, waits for a person (refused)\n" in by_number.stdout
     assert "pending → in_flight      the call was about to begin [epoch 1]" in by_number.stdout
     (refused,) = [text for text in by_number.stdout.splitlines() if "the service rejects it" in text]
-    assert "(code InvalidMessageContents, request REQUEST, label synthetic, took ms 12) [epoch 1]" in refused
+    assert "(code InvalidMessageContents, request REQUEST, label synthetic, took 12 ms) [epoch 1]" in refused
     assert ["planned", "dispatched", "refused"] == [entry["event"] for entry in told["history"]]
     assert "private" not in json.dumps(told)
 

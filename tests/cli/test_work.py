@@ -17,8 +17,9 @@ from itemledger.apis import BatchWriteItem
 from itemledger.cli.signals import Signals, StoppedError
 from itemledger.cli.stopper import Stopper
 from itemledger.cli.voice import Voice
+from itemledger.core.batches import Ask
 from itemledger.core.outcome import Event
-from itemledger.core.rows import Ask, Operation
+from itemledger.core.rows import Operation
 from itemledger.ledger import Policy
 from tests.cli.conftest import InProcess
 from tests.cli.ledgers import OPERATION, QUEUE, QUEUE_URL, URL, Made
@@ -94,7 +95,7 @@ def test_the_lease_of_a_worker_that_died_is_told(cli: InProcess, made: Made, dea
     assert "3 items wait for the lease of an earlier or another worker (" in ended.stderr
 
 
-def test_an_item_that_is_gone_from_its_file_stops_the_run_before_it_is_sent(
+def test_an_item_that_is_gone_from_its_file_waits_for_a_person_and_is_not_sent(
     cli: InProcess, made: Made, dead: None, tmp_path: Path
 ) -> None:
     (tmp_path / "mails.jsonl").write_text('{"MessageBody": "a"}\n')
@@ -105,9 +106,25 @@ def test_an_item_that_is_gone_from_its_file_stops_the_run_before_it_is_sent(
     ended = cli("work", *L, "--json")
 
     assert (3, 4) == (planned.exit_code, ended.exit_code), ended.stderr
-    assert "row 1: mails.jsonl at byte 0 does not hold what was planned" in ended.stderr
+    assert "row 1 is set aside: its payload is no longer what was planned\n" in ended.stderr
     (told,) = json.loads(ended.stdout)["operations"]
-    assert ("hold", 0) == (told["decision"], told["calls"])
+    assert ("hold", 0, {"source_changed": 1}) == (told["decision"], told["calls"], told["reviews"])
+    assert "put the input back as it was, then this line goes on" in told["next_action"]
+
+
+def test_a_file_that_cannot_be_read_ends_the_run_and_says_so(
+    cli: InProcess, made: Made, dead: None, tmp_path: Path
+) -> None:
+    (tmp_path / "mails.jsonl").write_text('{"MessageBody": "a"}\n')
+    target = ("--queue-url", QUEUE_URL, "--items", "mails.jsonl", "--operation", "file")
+    cli("send", QUEUE.name, *target, *L, "--timeout", "0.2", "--backoff-cap", "0.1")
+    (tmp_path / "mails.jsonl").unlink()
+
+    ended = cli("work", *L, "--operation", "file", "--json")
+
+    (told,) = json.loads(ended.stdout)["operations"]
+    assert (4, "hold", 0, {}) == (ended.exit_code, told["decision"], told["calls"], told["reviews"])
+    assert "mails.jsonl cannot be read" in told["problem"]
     assert "remove the cause, then this line goes on" in told["next_action"]
 
 

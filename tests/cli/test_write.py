@@ -151,7 +151,7 @@ def test_of_many_terminal_rows_the_first_twenty_are_told_one_by_one(il: Itemledg
 
     assert 6 == ended.exit_code
     assert 20 == ended.stderr.count(" is terminal: ")
-    assert "2 more rows became terminal\n" in ended.stderr
+    assert "2 more rows like that\n" in ended.stderr
     assert f"itemledger ledger review --ledger {LEDGER} --operation {table}/items.jsonl" in ended.stderr
 
 
@@ -179,13 +179,47 @@ def test_a_dead_endpoint_means_retry_and_nothing_is_lost(il: Itemledger, moto: E
 
     dead = il(*line(table, "--timeout", "0.3", "--json"))
     il.endpoint_url = engine
-    alive = il(*line(table))
+    elsewhere, alive = il(*line(table)), il(*line(table, "--moved"))
 
-    assert (3, 0) == (dead.exit_code, alive.exit_code), alive.stderr
+    assert (3, 2, 0) == (dead.exit_code, elsewhere.exit_code, alive.exit_code), alive.stderr
+    assert "went to us-east-1 http://127.0.0.1:9 and would now go to" in elsewhere.stderr
+    assert "--moved" in elsewhere.stderr
     told = json.loads(dead.stdout)
     assert ("retry", "deadline", 60) == (told["decision"], told["stop_reason"], told["pending"] + told["retryable"])
     assert "--timeout sets another" in dead.stderr
     assert everything() == stored(moto, table)
+
+
+def test_the_same_line_with_another_policy_changes_it_and_says_so_and_without_one_keeps_it(
+    il: Itemledger, moto: Engine, table: str
+) -> None:
+    il.keys(ITEMS[:5], "items.jsonl")
+
+    first = il(*line(table, "--max-attempts", "3"))
+    other = il(*line(table, "--on-unknown", "at-least-once", "--keep", "1d"))
+    same = il(*line(table))
+
+    assert [0] * 3 == [each.exit_code for each in (first, other, same)], same.stderr
+    notice = "is another from here on: on_unknown review → at_least_once, keep_s 2,592,000 → 86,400\n"
+    assert [0, 1, 0] == [each.stderr.count(notice) for each in (first, other, same)]
+    told = json.loads(il("ledger", "list", "--ledger", LEDGER, "--json").stdout)
+    assert (3, "at_least_once", 86400.0) == tuple(
+        told["policy"][name] for name in ("max_attempts", "on_unknown", "keep_s")
+    )
+    assert ["review"] == [each["policy"]["on_unknown"] for each in told["former_policies"]]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_typed_items_are_taken_as_the_export_to_s3_writes_them(
+    il: Itemledger, moto: Engine, table: str, wrapped: bool
+) -> None:
+    typed = [{"pk": {"S": item["pk"]}, "n": {"N": str(item["n"])}} for item in ITEMS[:5]]
+    il.write("items.jsonl", "\n".join(json.dumps({"Item": each} if wrapped else each) for each in typed))
+
+    ended = il(*line(table, "--format", "dynamodb-json"))
+
+    assert 0 == ended.exit_code, ended.stderr
+    assert {item["pk"] for item in ITEMS[:5]} == set(stored(moto, table))
 
 
 def test_a_bad_line_changes_nothing(il: Itemledger, proxy: Proxy, table: str) -> None:

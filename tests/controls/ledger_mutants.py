@@ -17,9 +17,10 @@ CORE, APIS = "tests/core/test_", "tests/apis/test_"
 SEEDS = "tests/simulation/test_simulation.py::test_no_law_breaks_in_these_seeds[{}]"
 ONCE = "tests/simulation/test_simulation.py::test_no_law_breaks_in_a_seed_that_once_broke_one[{}]"
 NAMED = "tests/simulation/test_named_fixtures.py::test_"
+SECOND = "tests/simulation/test_second_effects.py::test_"
 
 JUDGING, READBACK, WORKER = "core/judging.py", "core/readback.py", "core/worker.py"
-RULES, MOVES = "ledger/rules.py", "core/moves.py"
+RULES, MOVES, DECIDING = "ledger/rules.py", "core/moves.py", "core/deciding.py"
 STORE, CLAIMS = "ledger/memory.py", "ledger/memory_claims.py"
 BATCHES, SQL = "ledger/sqlite_batches.py", "ledger/sql/"
 
@@ -138,8 +139,29 @@ MUTANTS = [
         MEMORY + "a_key_with_another_payload_is_a_conflict_and_the_others_are_planned",
     ),
     Mutant(
+        "a row set aside that its group wakes",
+        "ledger/memory.py",
+        "first.epoch is None and first.review is None:",
+        "first.epoch is None:",
+        MEMORY + "what_comes_later_in_its_group_does_not_wake_it",
+    ),
+    Mutant(
+        "a row set aside that its group wakes, in SQLite",
+        "ledger/sql/rows.sql",
+        " AND due_at IS NULL AND review IS NULL;",
+        " AND due_at IS NULL;",
+        SQLITE + "what_comes_later_in_its_group_does_not_wake_it",
+    ),
+    Mutant(
+        "the second of one item in a call compared with its old place",
+        "ledger/sqlite_planning.py",
+        "lies_at = moved.get(row.number, row.source)",
+        "lies_at = row.source",
+        SQLITE + "an_item_that_comes_twice_in_one_call_comes_back_once_and_lies_where_it_was_told_last",
+    ),
+    Mutant(
         "deciding a row that a worker holds",
-        MOVES,
+        DECIDING,
         "    if row.epoch is not None:\n        raise LedgerError(",
         "    if False:\n        raise LedgerError(",
         MEMORY + "a_row_that_a_worker_holds_is_not_decided",
@@ -445,15 +467,15 @@ MUTANTS = [
     Mutant(
         "worker: possible duplicates are not counted",
         JUDGING,
-        "(row.lost_attempts if row.replay_until is None else 0)",
-        "0",
+        "possible_duplicates=resent + second_effects(row, self._api.effect, row.lost_attempts),",
+        "possible_duplicates=resent,",
         SEEDS.format(0),
     ),
     Mutant(
         "worker: a window is thought to protect for ever",
         JUDGING,
-        "(row.lost_attempts if row.replay_until is None else 0)",
-        "(row.lost_attempts if self._api.replay is None else 0)",
+        "possible_duplicates=resent + second_effects(row, self._api.effect, row.lost_attempts),",
+        "possible_duplicates=0 if self._api.replay else resent + row.lost_attempts,",
         ONCE.format(527),
     ),
     Mutant(
@@ -522,15 +544,15 @@ MUTANTS = [
     Mutant(
         "a window that cannot be used is not forgotten",
         MOVES,
-        "look_ups=0, replay_until=None, replay_of=None)\n        case Event.EXH",
-        "look_ups=0)\n        case Event.EXH",
+        "look_ups=0, replay_until=None, replay_of=None, review=None)\n        case Event.EXH",
+        "look_ups=0, review=None)\n        case Event.EXH",
         ONCE.format(64),
     ),
     Mutant(
         "late evidence hides other unknown ends",
         MOVES,
-        "max(0, row.lost_attempts - 1) if row.replay_until is None else 0",
-        "0",
+        "return known_end(one_of_them(row, effect))",
+        "return known_end(row)",
         ONCE.format(448),
     ),
     Mutant(
@@ -538,7 +560,105 @@ MUTANTS = [
         MOVES,
         "review=Review.LATE_SUCCESS if outcome is Outcome.TERMINAL and row.late_epoch is not None else move.review,",
         "review=move.review,",
-        NAMED + "an_item_that_is_refused_after_the_late_success_of_an_earlier_send_is_for_a_person",
+        MEMORY + "a_row_that_ends_after_a_late_success_is_for_a_person",
+    ),
+    Mutant(
+        "a second put is thought to be a second effect",
+        MOVES,
+        "if effect is Effect.APPEND and row.replay_until is None else 0",
+        "if row.replay_until is None else 0",
+        SECOND + "neither_a_person_nor_late_evidence_makes_a_second_effect_of_a_put",
+    ),
+    Mutant(
+        "a look-up is thought to show all sends",
+        READBACK,
+        "others = second_effects(row, self._effect, row.lost_attempts - 1)",
+        "others = 0",
+        SECOND + "of_several_lost_sends_a_look_up_shows_one",
+    ),
+    Mutant(
+        "worker: the last of several resends speaks for all of them",
+        JUDGING,
+        "        if resent:",
+        "        if False:",
+        SECOND + "what_the_last_of_several_resends_says_is_not_what_the_others_did",
+    ),
+    Mutant(
+        "worker: a refused repeat calls a lost send failed",
+        JUDGING,
+        "        if row.lost_attempts == 0:",
+        "        if True:",
+        SECOND + "an_item_that_is_refused_after_a_lost_send_may_be_done_and_is_no_failure",
+    ),
+    Mutant(
+        "worker: a look-up that is not permitted ends the sends",
+        WORKER,
+        "elif claimed.batch.kind is Kind.READ_BACK and blocker.cause is FailureCause.REFUSED:",
+        "elif False:",
+        SECOND + "who_is_not_allowed_to_look_up_still_sends_and_is_told_at_the_end",
+    ),
+    Mutant(
+        "worker: one changed item holds back the whole run",
+        WORKER,
+        "        if not error.rows:\n            raise",
+        "        raise",
+        SECOND + "an_item_whose_payload_changed_is_set_aside_and_its_neighbours_go_on",
+    ),
+    Mutant(
+        "lost workers are not counted",
+        MOVES,
+        "lapses=row.lapses + 1, ",
+        "",
+        MEMORY + "a_row_whose_workers_keep_getting_lost_ends_though_it_was_never_sent",
+    ),
+    Mutant(
+        "a former policy is forgotten",
+        RULES,
+        "former=(*known.former, FormerPolicy(known.policy, now))",
+        "former=known.former",
+        MEMORY + "opening_an_operation_again_changes_its_policy_and_the_one_before_is_kept",
+    ),
+    Mutant(
+        "calls may go elsewhere than before",
+        RULES,
+        "if known.endpoint not in (None, endpoint) and not moved:",
+        "if False:",
+        MEMORY + "where_calls_go_is_written_down_once",
+    ),
+    Mutant(
+        "a report is put beside the operation that is there",
+        STORE,
+        "        check_new(self._operations.get(operation.operation_id))\n",
+        "",
+        MEMORY + "a_report_that_overlaps_restores_nothing[operation]",
+    ),
+    Mutant(
+        "memory: a changed payload is offered again",
+        STORE,
+        "            if number in set_aside:",
+        "            if False:",
+        MEMORY + "it_is_not_offered_again_by_itself",
+    ),
+    Mutant(
+        "sqlite: a changed payload is offered again",
+        BATCHES,
+        "        aside = row.number in set_aside",
+        "        aside = False",
+        SQLITE + "it_is_not_offered_again_by_itself",
+    ),
+    Mutant(
+        "sqlite: tokens are counted, not drawn",
+        "ledger/sqlite_claims.py",
+        "secrets.token_hex(16) if lost is None",
+        "f'{epoch:032}' if lost is None",
+        "tests/ledger/test_sqlite.py::test_a_ledger_restored_from_a_copy_makes_other_tokens_than_the_lost_one",
+    ),
+    Mutant(
+        "sqlite: retention takes the claim that the next epoch is counted from",
+        SQL + "retention.sql",
+        "    AND epoch < (SELECT max(epoch) FROM itemledger_batch)\n",
+        "",
+        SQLITE + "claims_go_with_the_last_of_their_rows_and_no_epoch_comes_again",
     ),
     Mutant(
         "memory: rows are claimed before they are due",

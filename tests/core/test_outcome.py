@@ -11,6 +11,7 @@ LAW = """
     pending    dispatched          in_flight
     pending    refused_locally     terminal
     pending    exhausted           terminal
+    pending    settled             terminal
     in_flight  confirmed           succeeded
     in_flight  left_unprocessed    retryable
     in_flight  failed_transiently  retryable
@@ -20,6 +21,7 @@ LAW = """
     in_flight  lease_expired       reconcile
     retryable  dispatched          in_flight
     retryable  exhausted           terminal
+    retryable  settled             terminal
     retryable  found               succeeded
     retryable  replay_expired      reconcile
     reconcile  found               succeeded

@@ -41,8 +41,20 @@ def test_the_recipe_is_fixed(golden: str, payload: Mapping[str, Any]) -> None:
 
 
 def test_the_derived_key_is_fixed() -> None:
-    assert "60dbc7e4d8541ccf84b10ebd69889d64" == derived_key("orders", "A")
-    assert derived_key("a", "bc") != derived_key("ab", "c")
+    """SHA-256 of ``6:orders1:A1:00ff``, cut."""
+    assert "fce084de8a7fae0b1f0533b862fec5f7" == derived_key("orders", "A", "1:00ff")
+
+
+def test_the_derived_key_is_that_of_one_operation_one_item_and_one_payload() -> None:
+    keys = [
+        ("a", "bc", "d"),
+        ("ab", "c", "d"),
+        ("a", "b", "cd"),
+        ("a", "bc", "e"),
+        ("a", "1:b", "d"),
+        ("a1:", "b", "d"),
+    ]
+    assert len(keys) == len({derived_key(*key) for key in keys})
 
 
 def test_the_order_of_members_does_not_matter() -> None:

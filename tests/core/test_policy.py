@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from itemledger.core.policy import OnUnknown, Policy
 from itemledger.errors import ManifestError
 
-COUNTS = ["max_attempts", "max_claims", "max_look_ups"]
+COUNTS = ["max_attempts", "max_lapses", "max_look_ups"]
 PAUSES = ["backoff_base_s", "backoff_cap_s", "throttle_base_s"]
 OTHER = Policy(3, 9, 2, 0.5, 30.0, 2.0, OnUnknown.IRREVERSIBLE, frozenset({"B", "A"}), 90.0, 30.0, 7.5, 0.0)
 

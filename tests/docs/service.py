@@ -80,7 +80,7 @@ class Service:
 
     def kill(self, command: str) -> None:
         """Runs a command and kills it (SIGKILL) when its first write is done and the answer is not there yet."""
-        kill_after_first_write(command, self._engine.meta.endpoint_url)
+        kill_after_first_write(command, self._proxy)
 
     def close(self) -> None:
         """Takes away the tables and queues of the page, whoever made them."""

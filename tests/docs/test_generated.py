@@ -12,10 +12,11 @@ import itemledger as il
 from itemledger import apis, ledger, testing
 from itemledger.apis import WRITE_APIS
 from itemledger.core.answer import BodyCheck, FailureCause
+from itemledger.core.batches import BatchState, Kind
 from itemledger.core.outcome import TRANSITIONS, Event, Outcome
 from itemledger.core.policy import OnUnknown
 from itemledger.core.reconcile import Finding
-from itemledger.core.rows import BatchState, Decided, Kind, Review
+from itemledger.core.rows import Decided, Review
 from itemledger.core.write_api import Effect, Proof, Scope, Verdict
 from tests.docs import generated, generated_ledger
 from tests.docs.pages import ROOT

@@ -8,7 +8,7 @@ from typing import Any
 
 from itemledger import aio
 from itemledger.core.answer import Answer
-from itemledger.core.rows import Ask, CallEvidence, Claimed, Move, Recorded
+from itemledger.core.batches import Ask, CallEvidence, Claimed, Move, Recorded
 from itemledger.core.steps import WaitUntil
 from itemledger.crew.crew import Crew, WorkerCall
 from itemledger.crew.opening import WorkOptions, open_work
@@ -38,8 +38,10 @@ class _Logged(MemoryStore):
         return super().record(epoch, evidence, moves_)
 
 
-def crew_of(clock: FakeClock, concurrency: int = 1, timeout_s: float = 3600.0) -> tuple[Crew, _Logged]:
-    store = _Logged(clock)
+def crew_of(
+    clock: FakeClock, concurrency: int = 1, timeout_s: float = 3600.0, store: _Logged | None = None
+) -> tuple[Crew, _Logged]:
+    store = store or _Logged(clock)
     Ledger(store).plan(OPERATION, PUTS, map(value, NAMES), policy=Policy(), store_payloads=True)
     bounds: WorkOptions = {"clock": clock, "concurrency": concurrency, "timeout_s": timeout_s}
     return open_work(ScriptedClient([]), store, OPERATION, bounds).crew, store
@@ -129,3 +131,26 @@ def test_when_nothing_is_left_to_move_those_of_the_crew_that_wait_end_too() -> N
     for _ in range(4):
         assert not [step for step in crew.due(clock()) if isinstance(step, WorkerCall)]
     assert (3, True) == (len(calls), crew.done)
+
+
+def test_a_calls_time_begins_when_it_is_given_out_and_not_before_the_store_was_waited_for() -> None:
+    clock = FakeClock()
+
+    class Slow(_Logged):
+        def claim(self, operation_id: str, ask: Ask) -> Claimed:
+            clock.advance(5.0)  # another process has the file
+            return super().claim(operation_id, ask)
+
+        def dispatch(self, epoch: int, replay: Any = None) -> None:
+            super().dispatch(epoch, replay)
+            clock.advance(0.5)
+
+    crew, store = crew_of(clock, store=Slow(clock))
+    (call, _) = crew.due(clock())
+    assert isinstance(call, WorkerCall)
+    assert 5.5 == call.started_at
+    clock.advance(2.0)
+    crew.answered(call, Answer(put()), clock())
+    evidence = store.history(1)[-1].evidence
+    assert evidence is not None
+    assert 2000.0 == evidence.duration_ms

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from itemledger.apis.dynamodb_statements import BatchExecuteStatement
 from itemledger.apis.sqs import SendMessageBatch
 from itemledger.core.write_api import Entry
 from itemledger.ledger import Alert, Ledger, OnUnknown, Outcome, Policy, Review, Row, Source, Verdict, open_ledger
+from itemledger.payloads import Payloads
 from itemledger.testing import AsyncScriptedClient, Call, FakeClock, ScriptedClient, Step
 from tests.drivers.both import DRIVERS, Driver, every_thread_ends
 from tests.drivers.scenarios import highest
@@ -259,36 +262,100 @@ def file_of(path: Path, letters: str) -> list[tuple[object, Source]]:
     ]
 
 
-CHANGES: dict[str, Callable[[Path], object]] = {
-    "another payload": lambda path: path.write_bytes(path.read_bytes().replace(b"66", b"99")),
-    "another item": lambda path: path.write_bytes(path.read_bytes().replace(b'"B"', b'"X"')),
-    "no JSON": lambda path: path.write_bytes(path.read_bytes().replace(b"{", b"[")),
-    "gone": lambda path: path.unlink(),
-    "shorter": lambda path: path.write_bytes(path.read_bytes()[:30]),
-    "empty": lambda path: path.write_bytes(b""),
+#: What happens to the file, and the items that are no longer what was planned.
+CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another payload": (lambda path: path.write_bytes(path.read_bytes().replace(b"66", b"99")), "B"),
+    "another item": (lambda path: path.write_bytes(path.read_bytes().replace(b'"B"', b'"X"')), "B"),
+    "not even an item": (lambda path: path.write_bytes(path.read_bytes().replace(b'"pk": "B"', b'"other": 1')), "B"),
+    "no JSON": (lambda path: path.write_bytes(path.read_bytes().replace(b"{", b"[")), "ABC"),
+    "no text": (lambda path: path.write_bytes(path.read_bytes().replace(b'"C"', b'"\xff"')), "C"),
+    "shorter": (lambda path: path.write_bytes(path.read_bytes()[:30]), "BC"),
+    "empty": (lambda path: path.write_bytes(b""), "ABC"),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 @concurrencies
-def test_an_input_that_is_no_longer_what_was_planned_is_not_sent(
+def test_an_item_that_is_no_longer_what_was_planned_is_set_aside_and_its_neighbours_go_on(
     driver: Driver, tmp_path: Path, change: str, concurrency: int
 ) -> None:
     clock, path = FakeClock(), tmp_path / "orders.jsonl"
     ledger = open_ledger("memory://", clock=clock)
     ledger.plan_sourced(OPERATION, PUTS, file_of(path, "ABC"))
-    whole = path.read_bytes()
-    CHANGES[change](path)
+    spoil, spoilt = CHANGES[change]
+    spoil(path)
+    others = "".join(letter for letter in "ABC" if letter not in spoilt)
+    client = driver.client([put()] if others else [], clock=clock)
+    alerts: list[Alert] = []
+
+    result = work(driver, client, ledger, clock, concurrency=concurrency, on_alert=alerts.append)
+
+    assert [f"put {others}"] * bool(others) == calls_of(client)
+    assert (WorkStop.DONE, Decision.HOLD, len(spoilt)) == (result.stop, result.decision, result.waiting)
+    numbers = ["ABC".index(letter) + 1 for letter in spoilt]
+    aside = [row for row in ledger.rows(OPERATION) if row.number in numbers]
+    assert {(Outcome.PENDING, Review.SOURCE_CHANGED)} == {(row.outcome, row.review) for row in aside}
+    assert {(None, None, 0, 0)} == {(row.due_at, row.epoch, row.attempts, row.dispatches) for row in aside}
+    assert [("source_changed", number) for number in numbers] == [(alert.reason, alert.row) for alert in alerts]
+
+    ledger.plan_sourced(OPERATION, PUTS, file_of(path, "ABC"))  # put back, and the same line again
+    again = driver.client([put()], clock=clock)
+    assert Decision.ACCEPT is work(driver, again, ledger, clock, concurrency=concurrency).decision
+    assert [f"put {spoilt}"] == calls_of(again)
+
+
+def test_the_error_of_a_batch_names_every_row_that_changed_and_no_place_of_this_machine(
+    driver: Driver, tmp_path: Path
+) -> None:
+    path = tmp_path / "orders.jsonl"
+    ledger = open_ledger("memory://")
+    ledger.plan_sourced(OPERATION, PUTS, file_of(path, "ABC"))
+    path.write_bytes(path.read_bytes().replace(b"66", b"99").replace(b"67", b"99"))
+
+    with Payloads(PUTS) as payloads, pytest.raises(il.SourceChangedError) as raised:
+        payloads.load(list(ledger.rows(OPERATION)))
+
+    assert (2, 3) == raised.value.rows
+    told = str(raised.value)
+    assert told.startswith("row 2: orders.jsonl at byte 21 does not hold what was planned (and 1 more of its batch)")
+    assert str(tmp_path) not in told
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+UNREADABLE: dict[str, Callable[[Path], object]] = {"gone": Path.unlink, "a directory": _directory, "a pipe": _pipe}
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+@concurrencies
+def test_an_input_that_cannot_be_read_at_all_ends_the_run_and_says_nothing_of_its_items(
+    driver: Driver, tmp_path: Path, how: str, concurrency: int
+) -> None:
+    clock, path = FakeClock(), tmp_path / "orders.jsonl"
+    ledger = open_ledger("memory://", clock=clock)
+    ledger.plan_sourced(OPERATION, PUTS, file_of(path, "ABC"))
+    before = [replace(row, claims=0) for row in ledger.rows(OPERATION)]
+    UNREADABLE[how](path)
     client = driver.client([put()], clock=clock)
 
-    with pytest.raises(il.SourceChangedError, match=r"orders\.jsonl") as raised:
+    with pytest.raises(il.SourceChangedError, match=r"orders\.jsonl cannot be read .*put the input back") as raised:
         work(driver, client, ledger, clock, concurrency=concurrency)
 
-    assert raised.value.row in (1, 2)
+    assert () == raised.value.rows
     assert str(tmp_path) not in str(raised.value)
     assert [] == client.calls
-    assert [(None, 0, 0)] * 3 == [(row.epoch, row.attempts, row.dispatches) for row in ledger.rows(OPERATION)]
-    path.write_bytes(whole)
+    left = list(ledger.rows(OPERATION))
+    assert before == [replace(row, claims=0, last_epoch=None) for row in left]
+    path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+    file_of(path, "ABC")
     assert Decision.ACCEPT is work(driver, client, ledger, clock, concurrency=concurrency).decision
     assert ["put ABC"] == calls_of(client)
 
@@ -332,16 +399,17 @@ def test_what_the_payload_callback_raises_comes_as_it_is_and_the_rows_are_free(
     assert Decision.ACCEPT is result.decision
 
 
-def test_a_payload_callback_that_brings_something_else_sends_nothing(driver: Driver) -> None:
+@pytest.mark.parametrize("other", [{"pk": "A", "n": 0}, {"pk": "B", "n": 65}, {"n": 65}, "A", None], ids=str)
+def test_what_else_a_payload_callback_brings_is_not_sent(driver: Driver, other: object) -> None:
     clock = FakeClock()
     ledger = open_ledger("memory://", clock=clock)
-    ledger.plan(OPERATION, PUTS, map(value, "ABC"))
+    ledger.plan(OPERATION, PUTS, [value("A")])
     client = driver.client([], clock=clock)
 
-    with pytest.raises(il.SourceChangedError, match="row 1"):
-        work(driver, client, ledger, clock, payload=lambda row: {"pk": "A", "n": 0})
+    result = work(driver, client, ledger, clock, payload=lambda row: other)
 
-    assert [] == client.calls
+    assert ([], Decision.HOLD) == (client.calls, result.decision)
+    assert Review.SOURCE_CHANGED is ledger.row(1).review
 
 
 def test_the_same_payload_under_another_item_id_is_not_sent(driver: Driver) -> None:
@@ -350,10 +418,10 @@ def test_the_same_payload_under_another_item_id_is_not_sent(driver: Driver) -> N
     ledger.plan(OPERATION, SendMessageBatch(queue_url="q"), [{"Id": "a", "MessageBody": "x"}])
     client = driver.client([], clock=clock)
 
-    with pytest.raises(il.SourceChangedError, match="row 1"):
-        work(driver, client, ledger, clock, payload=lambda row: {"Id": "b", "MessageBody": "x"})
+    result = work(driver, client, ledger, clock, payload=lambda row: {"Id": "b", "MessageBody": "x"})
 
-    assert [] == client.calls
+    assert ([], Decision.HOLD) == (client.calls, result.decision)
+    assert Review.SOURCE_CHANGED is ledger.row(1).review
 
 
 def test_a_payload_that_is_nowhere_is_asked_for(driver: Driver) -> None:
@@ -361,8 +429,9 @@ def test_a_payload_that_is_nowhere_is_asked_for(driver: Driver) -> None:
     ledger = open_ledger("memory://", clock=clock)
     ledger.plan(OPERATION, PUTS, map(value, "ABC"))
 
-    with pytest.raises(il.SourceChangedError, match="store_payloads=True, or give payload="):
+    with pytest.raises(il.SourceChangedError, match="store_payloads=True, or give payload=") as raised:
         work(driver, driver.client([]), ledger, clock)
+    assert () == raised.value.rows
 
 
 # -------------------------------------------------------------------------------------------------------------- alerts

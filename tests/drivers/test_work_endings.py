@@ -8,13 +8,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import itemledger as il
 from itemledger import Decision, LedgerError, WorkStop
-from itemledger.core.rows import Ask, CallEvidence, Claimed, Move, Recorded
+from itemledger.core.batches import Ask, CallEvidence, Claimed, Move, Recorded
 from itemledger.ledger import Ledger, MemoryStore, Outcome, Policy
 from itemledger.sync import work_stream
 from itemledger.testing import Call, FakeClock, Step
@@ -45,10 +46,16 @@ def filled(store: MemoryStore, names: Sequence[str] = NAMES, policy: Policy | No
     return ledger
 
 
+def hasty(client: Any, policy: Policy) -> Any:
+    """The client with the timeouts that the policy wants."""
+    client.meta = replace(client.meta, config=il.client_config(policy))
+    return client
+
+
 def rest_is_looked_up(driver: Driver, ledger: Ledger, clock: FakeClock, found: Sequence[str]) -> il.WorkResult:
     """The next run after the lease: what was in flight is found, and nothing of it is sent again."""
     clock.advance(60.0)
-    client = driver.client([got(found)], clock=clock)
+    client = hasty(driver.client([got(found)], clock=clock), ledger.operation(OPERATION).policy)
     result = driver.run(driver.work(client, ledger, OPERATION, **options(driver, clock)))
     client.check()
     assert ["batch_get_item"] == [call.operation for call in client.calls]
@@ -110,7 +117,7 @@ def test_a_call_that_ends_too_late_is_abandoned_counted_and_looked_up_after_its_
             await gate.wait()
             return put()
 
-        client = driver.client(respond=respond)
+        client = hasty(driver.client(respond=respond), policy)
         result = await driver.work(client, ledger, OPERATION, **options(driver, clock, timeout_s=0.05, concurrency=2))
         open_gate()
         return result

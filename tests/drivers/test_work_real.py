@@ -173,7 +173,6 @@ def _asked(attempt: Attempt) -> str:
 # --------------------------------------------------------------------------------------------------------- both drivers
 
 Work = Callable[..., Coroutine[Any, Any, il.WorkResult]]
-TIMEOUTS = {"connect_timeout": 5, "read_timeout": 30}
 
 
 class Sync:
@@ -185,13 +184,13 @@ class Sync:
     @asynccontextmanager
     async def client(self, engine: Engine, endpoint_url: str | None = None, **config: Any) -> Any:
         if endpoint_url is None:
-            yield engine.client(Config(**config))
+            yield engine.client(il.client_config().merge(Config(**config)))
             return
         client = boto3.client(
             "dynamodb",
             endpoint_url=endpoint_url,
             region_name=REGION,
-            config=Config(retries={"total_max_attempts": 1}, **{**TIMEOUTS, **config}),
+            config=il.client_config().merge(Config(**config)),
         )
         yield client
         client.close()
@@ -213,7 +212,7 @@ class Aio:
             "dynamodb",
             endpoint_url=endpoint_url or engine.endpoint_url,
             region_name=REGION,
-            config=Config(retries={"total_max_attempts": 1}, **{**TIMEOUTS, **config}),
+            config=il.client_config().merge(Config(**config)),
         ) as client:
             yield client
 
@@ -410,7 +409,7 @@ def queue(moto: Engine) -> Iterator[tuple[Any, str]]:
 
 def sqs_of(engine: Engine, total_max_attempts: int) -> Any:
     retries: Any = {"mode": "standard", "total_max_attempts": total_max_attempts}
-    config = Config(retries=retries, connect_timeout=5, read_timeout=30)
+    config = il.client_config().merge(Config(retries=retries, connect_timeout=2, read_timeout=6))
     return boto3.client("sqs", endpoint_url=engine.endpoint_url, region_name=REGION, config=config)
 
 
@@ -459,7 +458,7 @@ def test_the_payload_is_sent_as_planned_to_the_last_digit(engine: Engine, make_t
     api = BatchWriteItem(table_name=table, key={"pk": "S"}, values="typed")
     typed = {"pk": {"S": "A"}, "n": {"N": digits}, "b": {"B": "AAEC"}, "s": {"SS": ["y", "x"]}}
     ledger.plan(OPERATION, api, [json.loads(json.dumps(typed))], store_payloads=True)
-    with FaultInjector(client := engine.client(), [ResetAfter()]):
+    with FaultInjector(client := engine.client(il.client_config()), [ResetAfter()]):
         result = il.work(client, ledger, OPERATION, clock=clock, sleep=clock.sleep)
 
     (item,) = client.scan(TableName=table)["Items"]

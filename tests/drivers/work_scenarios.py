@@ -252,17 +252,10 @@ SCENARIOS = [
         for name, fail in NOT_PROCESSED.items()
     ),
     Scenario(
-        "throttled calls are bounded by the claims",
-        lambda: [failed("ThrottlingException")] * 3,
-        End(
-            "TTT",
-            ["put ABC"] * 3,
-            "000",
-            decision="reject",
-            waiting=3,
-            alerts=("exhausted 1", "exhausted 2", "exhausted 3"),
-        ),
-        policy={"max_claims": 3},
+        "throttled calls end no item however many they are",
+        lambda: [*(failed("ThrottlingException") for _ in range(30)), put()],
+        End("SSS", ["put ABC"] * 31, "111"),
+        policy={"max_attempts": 1, "max_lapses": 1},
     ),
     *(
         Scenario(

@@ -17,6 +17,8 @@ from itemledger.testing import FakeClock
 START = 1_700_000_000.0
 STORES = ["memory", "sqlite"]
 REFUNDS = OwnApi("payments.refund", "id")
+#: The same where the caller's own books show what was refunded.
+BOOKED = OwnApi("payments.refund", "id", looks_up=True)
 OP = "refunds"
 
 
@@ -28,9 +30,9 @@ def refunds(count: int) -> list[dict[str, Any]]:
     return [{"id": f"r{number}", "amount": Decimal(number), "currency": "EUR"} for number in range(1, count + 1)]
 
 
-def planned(ledger: Ledger, count: int, **policy: Any) -> Ledger:
+def planned(ledger: Ledger, count: int, api: OwnApi = REFUNDS, **policy: Any) -> Ledger:
     """The ledger with so many refunds in it, ready to be worked on."""
-    ledger.plan(OP, REFUNDS, refunds(count), policy=Policy(**policy)).raise_for_conflicts()
+    ledger.plan(OP, api, refunds(count), policy=Policy(**policy)).raise_for_conflicts()
     return ledger
 
 
@@ -46,6 +48,11 @@ def events(ledger: Ledger, number: int) -> list[str]:
 def longest(_: float, high: float) -> float:
     """The jitter that always waits as long as it may."""
     return high
+
+
+def at_once(low: float, _: float) -> float:
+    """The one that never waits."""
+    return low
 
 
 ErrorT = TypeVar("ErrorT", bound=BaseException)

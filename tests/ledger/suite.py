@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.ledger.suite_aside import SetAside
 from tests.ledger.suite_claims import Caps, Claims, Order
 from tests.ledger.suite_fences import Fences, LateEvidence
 from tests.ledger.suite_leases import Leases, Releases
@@ -35,6 +36,7 @@ class StoreSuite(
     Requests,
     Leases,
     Releases,
+    SetAside,
     Fences,
     LateEvidence,
     Conservation,

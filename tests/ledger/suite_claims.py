@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
+from itemledger.core.batches import Batch, BatchState, Claimed, Kind, Move
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Batch, BatchState, Claimed, Kind, Move, Review
+from itemledger.core.rows import Review
 from itemledger.core.write_api import Replay, Scope
 from tests.ledger.world import EVIDENCE, ORDERS, START, World, item, items, operation
 
@@ -205,13 +204,26 @@ class Caps:
         assert (Outcome.TERMINAL, Review.EXHAUSTED, 2, None) == (row.outcome, row.review, row.attempts, row.due_at)
         assert "exhausted" == world.events()[-1]
 
-    def test_used_up_claims_end_a_row_that_was_never_sent(self, world: World) -> None:
-        world.begin(policy=Policy(max_claims=2))
+    def test_a_row_whose_workers_keep_getting_lost_ends_though_it_was_never_sent(self, world: World) -> None:
+        world.begin(policy=Policy(max_attempts=9, max_lapses=2))
         for _ in range(2):
-            world.store.release(world.take().epoch)
+            world.outlive(world.take())
 
         assert [world.row().number] == [row.number for row in world.claim().exhausted]
         assert ["planned", "exhausted"] == world.events()
+        assert (2, 2) == (world.row().claims, world.row().lapses)
+
+    def test_claims_that_come_back_are_counted_and_end_nothing(self, world: World) -> None:
+        """A throttled call, or a payload that cannot be read: however often that happens, the item is as before."""
+        world.begin(policy=Policy(max_attempts=1, max_lapses=1))
+        for _ in range(30):
+            world.store.release(world.take().epoch)
+        for _ in range(30):
+            world.end(Event.NOT_PROCESSED, charged=False)
+
+        row = world.row()
+        assert ((), Outcome.RETRYABLE) == (world.claim().exhausted, row.outcome)
+        assert (0, 60, 0) == (row.attempts, row.claims, row.lapses)
 
     def test_a_row_that_may_be_done_is_not_given_up_but_looked_up(self, world: World) -> None:
         world.begin(policy=Policy(max_attempts=1))
@@ -224,10 +236,11 @@ class Caps:
         assert claimed.batch is not None
         assert (Kind.READ_BACK, "replay_expired") == (claimed.batch.kind, world.events()[-1])
 
-    def test_a_row_that_may_be_done_and_has_no_claims_left_waits_for_a_person(self, world: World) -> None:
-        world.begin(policy=Policy(max_claims=2))
+    def test_a_row_that_may_be_done_and_keeps_losing_workers_waits_for_a_person(self, world: World) -> None:
+        world.begin(policy=Policy(max_lapses=1))
         world.end(Event.LOST)
         world.settle(Event.REPLAY_ALLOWED)
+        world.outlive(world.take())
 
         claimed = world.claim()
 
@@ -252,9 +265,8 @@ class Caps:
         world.wall.forward(5)
         assert 1 == len(world.claim().exhausted)
 
-    @pytest.mark.parametrize("policy", [Policy(max_look_ups=2), Policy(max_claims=3)])
-    def test_a_row_whose_look_ups_are_used_up_waits_for_a_person(self, world: World, policy: Policy) -> None:
-        world.begin(policy=policy)
+    def test_a_row_whose_look_ups_are_used_up_waits_for_a_person(self, world: World) -> None:
+        world.begin(policy=Policy(max_look_ups=2))
         world.end(Event.LOST)
         for _ in range(2):
             world.settle(Event.INCONCLUSIVE, delay_s=0.0)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from itemledger.core.batches import Batch, CallEvidence, Kind, Move, Recorded
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Batch, CallEvidence, Decided, Kind, Move, Recorded, Review
+from itemledger.core.rows import Decided, Review
 from itemledger.errors import ClaimLostError, LedgerError, LedgerLawError
 from tests.ledger.world import ORDERS, World, absent, item
 
@@ -219,6 +220,17 @@ class LateEvidence:
         assert (Outcome.TERMINAL, Review.LATE_SUCCESS, lost.epoch) == (row.outcome, row.review, row.late_epoch)
         assert [row] == world.store.rows(ORDERS, in_review=True)
         assert Outcome.SUCCEEDED is world.store.decide(number, Decided.SUCCEEDED, who="ann", why="late").outcome
+
+    def test_a_row_that_ends_after_a_late_success_is_for_a_person(self, world: World) -> None:
+        """The answer comes while another send of it is under way, and that one is refused."""
+        world.begin()
+        lost = lapsed_and_found_absent(world)
+        other = world.send()
+        world.record(lost, Event.CONFIRMED)
+
+        world.record(other, Event.REFUSED, review=Review.REFUSED)
+
+        assert (Outcome.TERMINAL, Review.LATE_SUCCESS) == (world.row().outcome, world.row().review)
 
     def test_a_late_success_of_a_finished_row_is_only_history(self, world: World) -> None:
         world.begin()

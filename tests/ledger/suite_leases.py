@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from itemledger.core.batches import BatchState, Kind
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import BatchState, Kind
 from itemledger.errors import ClaimLostError
 from tests.ledger.world import ORDERS, START, World, operation
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from itemledger.core.batches import CallEvidence
 from itemledger.core.outcome import Event, Outcome
-from itemledger.core.rows import CallEvidence, Decided, Review
+from itemledger.core.rows import Decided, Review
 from itemledger.errors import LedgerError
 from itemledger.ledger.store import Store
 from tests.ledger.world import ORDERS, START, World, ask, item, operation

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from itemledger.core.batches import Move, Recorded
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Decided, Pruned, Review, Row
-from itemledger.core.write_api import Replay, Scope
-from itemledger.errors import LedgerError
-from tests.ledger.world import EVERY_ROW, ORDERS, START, World, absent, item, operation
+from itemledger.core.rows import Decided, FormerPolicy, Pruned, Review, Row
+from itemledger.core.write_api import Effect, Replay, Scope
+from itemledger.errors import EvidenceError, LedgerError
+from tests.ledger.world import EVERY_ROW, EVIDENCE, ORDERS, START, World, absent, item, operation
 
 SHORT = Policy(keep_s=100.0)
 #: What becomes of a row that a person decides; None where the decision does not fit.
@@ -188,6 +190,35 @@ class Retention:
 
         assert Pruned(0, {}) == world.store.prune(ORDERS, older_than_s=100)
 
+    def test_claims_go_with_the_last_of_their_rows_and_no_epoch_comes_again(self, world: World) -> None:
+        world.begin(count=3, policy=SHORT)
+        whole = world.end(Event.CONFIRMED, most=2)
+        half = world.send(most=1)
+        world.record(half, Event.LEFT_UNPROCESSED)
+        last = world.end(Event.CONFIRMED)
+        world.wall.forward(100)
+        world.store.prune(ORDERS, older_than_s=100)
+
+        for gone in (whole, half):
+            with pytest.raises(LedgerError):
+                world.store.batch(gone.epoch)
+            assert Recorded(late=True) == world.record(gone, Event.CONFIRMED), "it comes too late to say anything"
+        assert last.epoch == world.store.batch(last.epoch).epoch
+        world.plan(item(9))
+        assert last.epoch < world.take().epoch
+
+    def test_a_claim_stays_while_one_of_its_rows_does(self, world: World) -> None:
+        world.begin(count=2, policy=SHORT)
+        batch = world.send()
+        [one, two] = batch.items
+        world.store.record(batch.epoch, EVIDENCE, [Move(one, Event.CONFIRMED), Move(two, Event.LEFT_UNPROCESSED)])
+        world.end(Event.NOT_PROCESSED, charged=False)
+        world.wall.forward(100)
+
+        assert 1 == world.store.prune(ORDERS, older_than_s=100).deleted
+
+        assert batch.items == world.store.batch(batch.epoch).items
+
     def test_other_operations_are_left_alone(self, world: World) -> None:
         world.begin(item(1), policy=Policy(keep_s=0.0))
         world.end(Event.CONFIRMED)
@@ -234,20 +265,27 @@ class Restoring:
 
         assert Outcome.RECONCILE is world.row().outcome, "it may be done"
 
-    def test_a_report_can_come_in_parts(self, world: World) -> None:
+    def test_a_report_that_breaks_off_restores_nothing(self, world: World) -> None:
+        """Half of it, planned again, would be sent again where it had succeeded."""
         told = report(world)
         world.reopen()
+        before = world.everything()
 
-        assert 1 == world.store.restore(operation(), told[:1])
-        assert len(told) - 1 == world.store.restore(operation(), told[1:])
-        assert len(told) == len(world.store.rows(ORDERS))
+        def cut() -> Iterator[Row]:
+            yield from (replace(told[0], number=n, item_id=f"i{n}", idempotency_key=f"k{n}") for n in range(2500))
+            raise EvidenceError("the file is cut here")
 
-    @pytest.mark.parametrize("there", ["item id", "key", "itself"])
+        with pytest.raises(EvidenceError):
+            world.store.restore(operation(planned_at=START), cut())
+
+        assert before == world.everything()
+
+    @pytest.mark.parametrize("there", ["operation", "key", "itself"])
     def test_a_report_that_overlaps_restores_nothing(self, world: World, there: str) -> None:
         told = report(world)
         world.reopen()
-        if there == "item id":
-            world.begin(item(4, idempotency_key="another"))
+        if there == "operation":
+            world.begin(item(20))
         elif there == "key":
             world.begin(item(4, item_id="another"), operation_id="more")
         else:
@@ -259,16 +297,13 @@ class Restoring:
 
         assert before == world.everything()
 
-    def test_rows_for_another_target_are_refused(self, world: World) -> None:
-        told = report(world)
-        world.reopen()
-        world.begin(item(20))
-        before = world.everything()
+    def test_a_restored_operation_is_as_it_was(self, world: World) -> None:
+        former = (FormerPolicy(Policy(max_attempts=3), START - 9),)
+        told = operation(SHORT, effect=Effect.REPEATABLE, endpoint="eu-west-1", former=former, planned_at=START)
 
-        with pytest.raises(LedgerError):
-            world.store.restore(operation(target={"queue_url": "other"}), told)
+        world.store.restore(told, [])
 
-        assert before == world.everything()
+        assert [told] == world.store.operations()
 
 
 def report(world: World) -> list[Row]:

@@ -9,7 +9,8 @@ import pytest
 
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.policy import OnUnknown, Policy
-from itemledger.core.rows import Conflict, Decided, Planned, Review, Row, Source
+from itemledger.core.rows import Conflict, Decided, FormerPolicy, Planned, Review, Row, Source
+from itemledger.core.write_api import Effect
 from itemledger.errors import LedgerError
 from tests.ledger.world import ORDERS, START, World, item, items, operation
 
@@ -23,17 +24,48 @@ class Planning:
         assert operation(OTHER_POLICY, created_at=START, planned_at=None) == made
         assert [made] == world.store.operations()
 
-    def test_opening_an_operation_again_changes_its_policy_and_nothing_else(self, world: World) -> None:
+    def test_opening_an_operation_again_changes_its_policy_and_the_one_before_is_kept(self, world: World) -> None:
         world.begin(count=2)
         before = world.store.operations()[0]
         world.wall.forward(5)
 
         again = world.store.open_operation(operation(OTHER_POLICY))
 
-        assert replace(before, policy=OTHER_POLICY) == again
+        former = (FormerPolicy(before.policy, START + 5),)
+        assert replace(before, policy=OTHER_POLICY, former=former) == again
         assert [again] == world.store.operations()
+        assert again == world.store.open_operation(operation(OTHER_POLICY)), "the same policy is no change"
 
-    @pytest.mark.parametrize("changes", [{"api": "sns.PublishBatch"}, {"target": {"queue_url": "other"}}])
+    def test_an_operation_can_be_opened_again_and_keep_its_policy(self, world: World) -> None:
+        made = world.store.open_operation(operation(OTHER_POLICY), keep_policy=True)
+        assert OTHER_POLICY == made.policy, "a new one has none to keep"
+
+        assert made == world.store.open_operation(operation(), keep_policy=True)
+        assert [made] == world.store.operations()
+
+    @pytest.mark.parametrize("effect", Effect)
+    def test_an_operation_keeps_what_a_second_send_of_its_items_does(self, world: World, effect: Effect) -> None:
+        assert effect is world.store.open_operation(operation(effect=effect)).effect
+        assert [effect] == [each.effect for each in world.store.operations()]
+
+    def test_where_calls_go_is_written_down_once(self, world: World) -> None:
+        world.begin()
+        assert None is world.store.operations()[0].endpoint
+
+        world.store.set_endpoint(ORDERS, "eu-west-1")
+        world.store.set_endpoint(ORDERS, "eu-west-1")
+        with pytest.raises(LedgerError, match="went to eu-west-1 and would now go to us-east-1"):
+            world.store.set_endpoint(ORDERS, "us-east-1")
+
+        assert "eu-west-1" == world.store.operations()[0].endpoint
+        world.store.set_endpoint(ORDERS, "us-east-1", moved=True)
+        assert "us-east-1" == world.store.operations()[0].endpoint
+        with pytest.raises(LedgerError):
+            world.store.set_endpoint("nobodys", "us-east-1")
+
+    @pytest.mark.parametrize(
+        "changes", [{"api": "sns.PublishBatch"}, {"target": {"queue_url": "other"}}, {"effect": Effect.REPEATABLE}]
+    )
     def test_the_name_of_another_api_or_target_is_refused(self, world: World, changes: dict[str, object]) -> None:
         world.begin()
         before = world.everything()

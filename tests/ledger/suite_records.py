@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from itemledger.core.batches import BatchState, Move, Recorded
 from itemledger.core.outcome import TRANSITIONS, Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import BatchState, Decided, Move, Recorded, Review
+from itemledger.core.rows import Decided, Review
 from itemledger.core.write_api import Replay, Scope
 from itemledger.errors import LedgerLawError
 from tests.ledger.suite_fences import damaged
@@ -213,6 +214,22 @@ def _decided(event: Event, decided: Decided) -> Callable[[World], object]:
     return reach
 
 
+def _left(world: World) -> None:
+    world.begin()
+    _leave(world)
+
+
+def _left_after_a_send(world: World) -> None:
+    world.begin()
+    world.end(Event.LEFT_UNPROCESSED)
+    _leave(world)
+
+
+def _leave(world: World) -> None:
+    world.store.release(world.take().epoch, set_aside=[world.row().number])
+    world.store.decide(world.row().number, Decided.TERMINAL, who="ann", why="looked")
+
+
 def _dispatched(world: World) -> None:
     world.begin()
     world.send()
@@ -229,8 +246,8 @@ def _refused_locally(world: World) -> None:
 
 
 def _exhausted_unsent(world: World) -> None:
-    world.begin(policy=Policy(max_claims=1))
-    world.store.release(world.take().epoch)
+    world.begin(policy=Policy(max_lapses=1))
+    world.outlive(world.take())
     world.claim()
 
 
@@ -277,6 +294,7 @@ REACHED: dict[tuple[Outcome, Event, Outcome], Callable[[World], object]] = {
     (P, Event.DISPATCHED, F): _dispatched,
     (P, Event.REFUSED_LOCALLY, T): _refused_locally,
     (P, Event.EXHAUSTED, T): _exhausted_unsent,
+    (P, Event.SETTLED, T): _left,
     (F, Event.CONFIRMED, S): _sent(Event.CONFIRMED),
     (F, Event.LEFT_UNPROCESSED, R): _sent(Event.LEFT_UNPROCESSED),
     (F, Event.FAILED_TRANSIENTLY, R): _sent(Event.FAILED_TRANSIENTLY),
@@ -286,6 +304,7 @@ REACHED: dict[tuple[Outcome, Event, Outcome], Callable[[World], object]] = {
     (F, Event.LEASE_EXPIRED, C): _lapsed,
     (R, Event.DISPATCHED, F): _dispatched_again,
     (R, Event.EXHAUSTED, T): _exhausted,
+    (R, Event.SETTLED, T): _left_after_a_send,
     (R, Event.FOUND, S): _found_late,
     (R, Event.REPLAY_EXPIRED, C): _replay_expired,
     (C, Event.FOUND, S): _looked_up(Event.FOUND),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from itemledger.core.batches import Batch, BatchState, Kind, Move
 from itemledger.core.outcome import Event
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Batch, BatchState, Decided, Kind, Move, Review
+from itemledger.core.rows import Decided, Review
 from itemledger.core.write_api import Replay, Scope
 from itemledger.errors import ClaimLostError
 from tests.ledger.world import EVIDENCE, ORDERS, START, World, item

@@ -14,7 +14,19 @@ from itemledger.core.outcome import Outcome
 from itemledger.errors import LedgerError
 from itemledger.ledger import Decided, Ledger, MemoryStore, Review, SqliteStore, open_ledger
 from itemledger.testing import FakeClock
-from tests.ledger.ledgers import OP, REFUNDS, START, STORES, events, longest, open_one, outcomes, planned, refunds
+from tests.ledger.ledgers import (
+    BOOKED,
+    OP,
+    REFUNDS,
+    START,
+    STORES,
+    events,
+    longest,
+    open_one,
+    outcomes,
+    planned,
+    refunds,
+)
 
 
 @pytest.fixture
@@ -158,7 +170,7 @@ def test_operations_come_in_the_order_of_their_making(ledger: Ledger) -> None:
 
 
 def test_statistics_are_sums_over_the_rows(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 6, backoff_base_s=1.0)
+    planned(ledger, 6, BOOKED, backoff_base_s=1.0)
     with ledger.claim(OP, max_items=4, jitter=longest) as batch:
         batch.dispatch()
         one, two, three, four = batch.rows

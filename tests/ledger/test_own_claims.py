@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from itemledger.core.outcome import Event
-from itemledger.core.reconcile import Limits
-from itemledger.core.rows import Ask, BatchState, CallEvidence, Move
+from itemledger.core.batches import BatchState
 from itemledger.errors import ClaimLostError, LedgerError, ManifestError
-from itemledger.ledger import Ledger, OwnBatch, Replay, Scope, Verdict
+from itemledger.ledger import Ledger, OnUnknown, OwnBatch, Replay, Review, Scope, Verdict
 from itemledger.testing import FakeClock
 from tests.ledger.ledgers import (
+    BOOKED,
     OP,
     REFUNDS,
     START,
     STORES,
     Alerts,
+    at_once,
     ends_with,
     events,
     longest,
@@ -132,13 +132,14 @@ def test_a_stored_payload_comes_back(ledger: Ledger) -> None:
 
 
 def test_a_rejection_with_a_code_that_the_policy_lets_pass_is_transient(ledger: Ledger) -> None:
-    planned(ledger, 2, retry_codes=frozenset({"Locked"}))
+    planned(ledger, 3, retry_codes=frozenset({"Locked"}))
     alerts = Alerts()
     with ledger.claim(OP, on_alert=alerts) as batch:
         batch.dispatch()
         batch.rejected(batch.rows[0], code="Locked")
         batch.rejected(batch.rows[1], code="Closed")
-    assert ["retryable", "terminal"] == outcomes(ledger)
+        batch.unknown(batch.rows[2], code="Locked")
+    assert ["retryable", "terminal", "reconcile"] == outcomes(ledger), "no code makes an unknown end a known one"
     assert [2] == [alert.row for alert in alerts]
 
 
@@ -291,7 +292,7 @@ def test_an_unknown_operation_is_named(ledger: Ledger) -> None:
 def test_fc_51_a_worker_that_dies_after_the_effect_is_not_followed_by_a_second_send(
     ledger: Ledger, clock: FakeClock
 ) -> None:
-    planned(ledger, 1, lease_s=60.0)
+    planned(ledger, 1, BOOKED, lease_s=60.0)
     lose(ledger)
     for _ in range(3):
         clock.advance(61.0)
@@ -317,7 +318,7 @@ def test_a_claim_that_ends_a_dead_one_leaves_its_rows_time_for_a_late_effect(led
 @pytest.mark.parametrize("word", WORDS)
 def test_fc_61_a_row_that_completed_meanwhile_stays_completed(ledger: Ledger, clock: FakeClock, word: str) -> None:
     """A slow worker speaks of a row after another one has settled it."""
-    planned(ledger, 1, lease_s=60.0)
+    planned(ledger, 1, BOOKED, lease_s=60.0)
     with ends_with(ClaimLostError, match="kept as evidence and moved nothing"), ledger.claim(OP) as slow:
         slow.dispatch()
         clock.advance(61.0)
@@ -347,7 +348,7 @@ def test_the_retry_limit_ends_an_item_with_an_alert_that_names_what_was_last_sai
     planned(ledger, 1, max_attempts=2)
     alerts = Alerts()
     for _ in range(3):
-        with ledger.claim(OP, on_alert=alerts, jitter=lambda low, high: low) as batch:
+        with ledger.claim(OP, on_alert=alerts, jitter=at_once) as batch:
             batch.dispatch()
             for row in batch.rows:
                 batch.transient(row, code="Busy", message="said of r1", request_id="q-9")
@@ -406,7 +407,7 @@ def test_a_claim_whose_dispatch_was_refused_ends_without_saying_it_twice(ledger:
 
 
 def test_a_lost_claim_does_not_hide_the_error_on_its_way(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 1, lease_s=60.0)
+    planned(ledger, 1, BOOKED, lease_s=60.0)
     with ends_with(CrashedError) as caught, ledger.claim(OP) as stale:
         stale.dispatch()
         clock.advance(61.0)
@@ -452,42 +453,182 @@ def test_an_alert_hook_that_fails_leaves_no_row_held(ledger: Ledger, clock: Fake
 
 
 def test_a_promise_to_recognise_a_repeated_send_lets_it_go_out_again(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 1, lease_s=60.0)
-    with ledger.claim(OP) as batch:
+    """After a pause, like all that is sent again, and also where the policy alone would leave it to a person."""
+    planned(ledger, 1, backoff_base_s=4.0)
+    with ledger.claim(OP, jitter=longest) as batch:
         batch.dispatch(DAY)
         batch.unknown(batch.rows[0])
-    assert {} == ledger.reconcile(OP, lambda row: Verdict.UNREADABLE)
+    with ledger.claim(OP) as batch:
+        assert ((), 4.0) == (batch.rows, batch.wait_s)
+    clock.advance(4.0)
     with ledger.claim(OP) as batch:
         batch.dispatch(DAY)
         batch.succeeded(batch.rows[0])
     assert ("succeeded", 0, 2) == (ledger.row(1).outcome, ledger.row(1).possible_duplicates, ledger.row(1).dispatches)
-
-
-def test_a_repeated_send_that_nothing_protects_is_marked(ledger: Ledger, clock: FakeClock) -> None:
-    """As another worker of the operation allows it, under a recorded at-least-once policy."""
-    planned(ledger, 1, lease_s=60.0)
-    lose(ledger)
-    clock.advance(61.0)
-    claimed = ledger.store.claim(OP, Ask("other", None, Limits(1)))
-    assert claimed.batch is not None
-    ledger.store.dispatch(claimed.batch.epoch)
-    ledger.store.record(claimed.batch.epoch, CallEvidence(), [Move(1, Event.REPLAY_ALLOWED)])
-    with ledger.claim(OP) as batch:
-        batch.dispatch()
-        batch.succeeded(batch.rows[0])
-    assert ("succeeded", 1, 0) == (
-        ledger.row(1).outcome,
-        ledger.row(1).possible_duplicates,
-        ledger.row(1).lost_attempts,
-    )
+    assert "window" == ledger.history(1)[3].detail["allowed_by"]
 
 
 def test_a_send_that_a_look_up_ruled_out_is_no_duplicate(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 1, lease_s=60.0)
+    planned(ledger, 1, BOOKED, lease_s=60.0)
     lose(ledger)
     clock.advance(61.0)
-    ledger.reconcile(OP, lambda row: Verdict.ABSENT_CONCLUSIVE, jitter=lambda low, high: low)
+    ledger.reconcile(OP, lambda row: Verdict.ABSENT_CONCLUSIVE, jitter=at_once)
     with ledger.claim(OP) as batch:
         batch.dispatch()
         batch.succeeded(batch.rows[0])
     assert ("succeeded", 0) == (ledger.row(1).outcome, ledger.row(1).possible_duplicates)
+
+
+# ------------------------------------------------------------------------- unknown ends where nothing can be asked
+
+TO_A_PERSON = [(OnUnknown.REVIEW, Review.NO_LOOK_UP), (OnUnknown.IRREVERSIBLE, Review.IRREVERSIBLE)]
+
+
+@pytest.mark.parametrize(("on_unknown", "review"), TO_A_PERSON)
+def test_a_loop_of_claims_alone_leaves_unknown_ends_in_review(
+    ledger: Ledger, on_unknown: OnUnknown, review: Review
+) -> None:
+    """No other call, and no pause: the claim that ends the loop says it."""
+    planned(ledger, 3, on_unknown=on_unknown)
+    sent = 0
+    while True:
+        with ledger.claim(OP, max_items=1, jitter=longest) as batch:
+            if not batch.rows:
+                break
+            batch.dispatch()
+            sent += 1
+            if batch.rows[0].number == 1:
+                batch.succeeded(batch.rows[0])
+    assert (3, None) == (sent, batch.wait_s)
+    assert ["succeeded", "reconcile", "reconcile"] == outcomes(ledger)
+    assert [2, 3] == [row.number for row in ledger.rows(OP, in_review=True)]
+    assert {review} == {row.review for row in ledger.rows(OP, in_review=True)}
+
+
+@pytest.mark.parametrize(("on_unknown", "review"), TO_A_PERSON)
+def test_rows_of_a_worker_that_died_come_into_review_at_a_claim(
+    ledger: Ledger, clock: FakeClock, on_unknown: OnUnknown, review: Review
+) -> None:
+    planned(ledger, 250, on_unknown=on_unknown, lease_s=60.0, settle_s=5.0)
+    ledger.claim(OP, max_items=250).__enter__().dispatch()
+    clock.advance(61.0)
+    with ledger.claim(OP) as batch:
+        assert ((), 5.0) == (batch.rows, batch.wait_s), "a late answer gets its time"
+    clock.advance(5.0)
+    with ledger.claim(OP) as batch:
+        assert ((), None) == (batch.rows, batch.wait_s)
+    assert 250 == len(list(ledger.rows(OP, in_review=True)))
+    assert {review} == {row.review for row in ledger.rows(OP)}
+
+
+def test_under_at_least_once_what_has_no_answer_is_sent_again_after_a_pause_and_marked(
+    ledger: Ledger, clock: FakeClock
+) -> None:
+    planned(ledger, 2, on_unknown=OnUnknown.AT_LEAST_ONCE, backoff_base_s=4.0)
+    with ledger.claim(OP, jitter=longest) as batch:
+        batch.dispatch()
+        batch.succeeded(batch.rows[0])
+    with ledger.claim(OP) as batch:
+        assert ((), 4.0) == (batch.rows, batch.wait_s)
+    clock.advance(4.0)
+    with ledger.claim(OP) as batch:
+        assert [2] == [row.number for row in batch.rows]
+        batch.dispatch()
+        batch.succeeded(batch.rows[0])
+    assert [("succeeded", 0), ("succeeded", 1)] == [(r.outcome, r.possible_duplicates) for r in ledger.rows(OP)]
+    assert ["planned", "dispatched", "lost", "replay_allowed", "dispatched", "confirmed"] == events(ledger, 2)
+    assert "policy" == ledger.history(2)[3].detail["allowed_by"]
+
+
+def test_under_at_least_once_the_rows_of_a_worker_that_died_are_sent_again_and_marked(
+    ledger: Ledger, clock: FakeClock
+) -> None:
+    planned(ledger, 1, on_unknown=OnUnknown.AT_LEAST_ONCE, lease_s=60.0)
+    lose(ledger)
+    clock.advance(61.0)
+    with ledger.claim(OP) as batch:
+        batch.dispatch()
+        batch.succeeded(batch.rows[0])
+    row = ledger.row(1)
+    assert ("succeeded", 1, 0) == (row.outcome, row.possible_duplicates, row.lost_attempts)
+
+
+def test_at_least_once_ends_with_a_person_when_the_attempts_are_used_up(ledger: Ledger, clock: FakeClock) -> None:
+    planned(ledger, 1, on_unknown=OnUnknown.AT_LEAST_ONCE, max_attempts=3)
+    sent = 0
+    wait_s: float | None = 0.0
+    while wait_s is not None:
+        clock.advance(wait_s)
+        with ledger.claim(OP) as batch:
+            batch.dispatch()
+            sent += len(batch.rows)
+            wait_s = 0.0 if batch.rows else batch.wait_s
+    row = ledger.row(1)
+    assert (3, "reconcile", "exhausted") == (sent, row.outcome, row.review)
+
+
+@pytest.mark.parametrize(("on_unknown", "first"), [(OnUnknown.AT_LEAST_ONCE, None), (OnUnknown.REVIEW, DAY)])
+def test_a_rejection_after_a_send_without_an_answer_does_not_say_that_it_was_not_done(
+    ledger: Ledger, on_unknown: OnUnknown, first: Replay | None
+) -> None:
+    planned(ledger, 1, on_unknown=on_unknown)
+    alerts = Alerts()
+    for rejected in (False, True):
+        with ledger.claim(OP, on_alert=alerts, jitter=at_once) as batch:
+            batch.dispatch(None if rejected else first)
+            if rejected:
+                batch.rejected(batch.rows[0], code="AlreadyRefunded")
+    row = ledger.row(1)
+    assert ("reconcile", "refused", "AlreadyRefunded", None) == (row.outcome, row.review, row.error_code, row.due_at)
+    assert [] == alerts
+
+
+@pytest.mark.parametrize("on_unknown", OnUnknown)
+def test_where_something_can_be_asked_no_claim_settles_an_unknown_end(
+    ledger: Ledger, clock: FakeClock, on_unknown: OnUnknown
+) -> None:
+    planned(ledger, 1, BOOKED, on_unknown=on_unknown)
+    with ledger.claim(OP) as batch:
+        batch.dispatch()
+    before = ledger.row(1)
+    clock.advance(1000.0)
+    with ledger.claim(OP) as batch:
+        assert ((), None) == (batch.rows, batch.wait_s)
+    assert before == ledger.row(1)
+    assert ("reconcile", None) == (before.outcome, before.review)
+
+
+def test_a_hook_where_nothing_can_be_asked_is_refused_and_nobody_is_asked(ledger: Ledger) -> None:
+    planned(ledger, 1)
+    with ledger.claim(OP) as batch:
+        batch.dispatch()
+    before = ledger.row(1)
+    with pytest.raises(LedgerError, match=r"by its policy; plan another one with OwnApi\(\.\.\., looks_up=True\)"):
+        ledger.reconcile(OP, lambda row: Verdict.SAME)
+    assert before == ledger.row(1)
+
+
+def test_whether_something_can_be_asked_is_settled_at_planning_for_every_worker(ledger: Ledger) -> None:
+    planned(ledger, 1)
+    with pytest.raises(LedgerError, match="another target"):
+        planned(ledger, 1, BOOKED)
+
+
+def test_a_claim_that_another_one_takes_while_it_settles_goes_on_to_what_is_due(
+    ledger: Ledger, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(ledger, 1, lease_s=60.0)
+    lose(ledger)
+    clock.advance(61.0)
+    dispatch, epochs = ledger.store.dispatch, []
+
+    def slow(epoch: int, replay: Replay | None = None) -> None:
+        epochs.append(epoch)
+        if len(epochs) == 1:
+            clock.advance(61.0)  # its lease is over
+        dispatch(epoch, replay)
+
+    monkeypatch.setattr(ledger.store, "dispatch", slow)
+    with ledger.claim(OP) as batch:
+        assert () == batch.rows
+    assert ([2, 3], "no_look_up") == (epochs, ledger.row(1).review)

@@ -7,12 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from itemledger.core.batches import Ask
 from itemledger.core.reconcile import Limits
-from itemledger.core.rows import Ask
 from itemledger.errors import ClaimLostError, LedgerError
 from itemledger.ledger import Decided, Ledger, OnUnknown, Replay, Row, Scope, Verdict
 from itemledger.testing import FakeClock
-from tests.ledger.ledgers import OP, START, STORES, Alerts, events, longest, open_one, outcomes, planned
+from tests.ledger.ledgers import (
+    BOOKED,
+    OP,
+    START,
+    STORES,
+    Alerts,
+    at_once,
+    events,
+    longest,
+    open_one,
+    outcomes,
+    planned,
+)
 
 
 @pytest.fixture
@@ -26,13 +38,9 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> 
         yield ledger
 
 
-def at_once(low: float, high: float) -> float:
-    return low
-
-
 def lost(ledger: Ledger, count: int, **policy: object) -> Ledger:
     """A ledger whose rows were all sent, and nobody knows how it ended."""
-    planned(ledger, count, **policy)
+    planned(ledger, count, BOOKED, **policy)
     with ledger.claim(OP, max_items=100) as batch:
         batch.dispatch()
     assert ["reconcile"] * count == outcomes(ledger)
@@ -81,7 +89,7 @@ def test_it_goes_on_until_nothing_is_due(ledger: Ledger) -> None:
 
 def test_rows_that_can_be_sent_are_left_alone(ledger: Ledger) -> None:
     """Neither taken nor counted: a hundred look-ups must not use up the claims of what waits to be sent."""
-    planned(ledger, 2)
+    planned(ledger, 2, BOOKED)
     before = list(ledger.rows(OP))
     for _ in range(3):
         assert {} == ledger.reconcile(OP, Hook())
@@ -91,7 +99,7 @@ def test_rows_that_can_be_sent_are_left_alone(ledger: Ledger) -> None:
 
 
 def test_rows_whose_worker_died_are_looked_up_too(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 1, lease_s=60.0, settle_s=5.0)
+    planned(ledger, 1, BOOKED, lease_s=60.0, settle_s=5.0)
     dead = ledger.claim(OP).__enter__()
     dead.dispatch()
     assert {} == ledger.reconcile(OP, Hook())
@@ -117,7 +125,7 @@ def test_an_irreversible_run_asks_a_person_even_where_it_is_absent(ledger: Ledge
 
 
 def test_within_a_live_window_nobody_needs_to_be_asked(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 1, call_timeout_s=20.0)
+    planned(ledger, 1, BOOKED, call_timeout_s=20.0)
     with ledger.claim(OP) as batch:
         batch.dispatch(Replay(Scope.ITEM, 100.0, "the provider's own page"))
     assert {} == ledger.reconcile(OP, Hook())
@@ -200,7 +208,7 @@ def test_a_hook_that_outlives_the_lease_is_late_evidence(ledger: Ledger, clock: 
 
 
 def test_rows_given_up_on_the_way_are_told_of(ledger: Ledger, clock: FakeClock) -> None:
-    planned(ledger, 1, max_attempts=1)
+    planned(ledger, 1, BOOKED, max_attempts=1)
     with ledger.claim(OP, jitter=at_once) as batch:
         batch.dispatch()
         batch.transient(batch.rows[0], code="Busy")

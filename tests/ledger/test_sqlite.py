@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from itemledger.core.batches import Move
 from itemledger.core.outcome import Event, Outcome
-from itemledger.core.rows import Move
 from itemledger.errors import LedgerError, LedgerLawError
 from itemledger.ledger import sqlite_retention
 from itemledger.ledger.sqlite import SqliteStore
@@ -136,15 +136,20 @@ def test_half_a_character_in_an_item_id_is_refused_before_anything_is_planned(wo
     assert [] == world.store.rows(ORDERS)
 
 
-def test_the_token_of_a_batch_is_made_of_its_ledgers_random_name_and_its_epoch(world: World, path: Path) -> None:
-    world.begin()
-    batch = world.take()
-    looking = sqlite3.connect(path)
-    [(ledger_id,)] = looking.execute("SELECT value FROM itemledger_meta WHERE name = 'ledger_id'")
-    looking.close()
+def test_a_ledger_restored_from_a_copy_makes_other_tokens_than_the_lost_one(world: World, path: Path) -> None:
+    """Within the provider's window the same token would be taken for the same request."""
+    world.begin(count=2)
+    copy = path.with_name("copy.db")
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    first = world.take(1)
 
-    assert 32 == len(ledger_id)
-    assert hashlib.sha256(f"{ledger_id}:{batch.epoch}".encode()).hexdigest()[:32] == batch.token
+    restored = World(lambda clock: SqliteStore(copy, clock=clock), world.wall)
+    second = restored.take(1)
+    restored.store.close()
+
+    assert (first.epoch, first.items) == (second.epoch, second.items)
+    assert first.token != second.token
 
 
 # --------------------------------------------------------------------------------------------------------- retention

@@ -11,8 +11,9 @@ from typing import Any, Self
 
 import pytest
 
+from itemledger.core.batches import CallEvidence, Move
 from itemledger.core.outcome import Event
-from itemledger.core.rows import CallEvidence, Decided, Move
+from itemledger.core.rows import Decided
 from itemledger.core.write_api import Replay, Scope
 from itemledger.errors import LedgerError
 from itemledger.ledger.sqlite import SqliteStore

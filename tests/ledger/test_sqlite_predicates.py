@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from itemledger.core.batches import BatchState
 from itemledger.core.outcome import Event, Outcome
-from itemledger.core.rows import BatchState
 from itemledger.errors import LedgerLawError
 from itemledger.ledger import sqlite_batches
 from itemledger.ledger.sqlite import SqliteStore

@@ -18,7 +18,7 @@ WORKER = """
 import json, sys
 from itemledger.core.outcome import Event
 from itemledger.core.reconcile import Limits
-from itemledger.core.rows import Ask, CallEvidence, Move
+from itemledger.core.batches import Ask, CallEvidence, Move
 from itemledger.ledger.sqlite import SqliteStore
 
 taken = []

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from itemledger.core.batches import Recorded
 from itemledger.core.outcome import Event, Outcome
-from itemledger.core.rows import Planned, Recorded
+from itemledger.core.rows import Planned
 from itemledger.errors import ClaimLostError
 from itemledger.ledger.sqlite import SqliteStore
 from tests.ledger.world import ORDERS, SCRATCH, FakeWall, World, check_laws, items, operation

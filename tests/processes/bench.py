@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from itemledger.apis.attribute_values import item_from_native
+from itemledger.core.batches import HistoryEntry
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.report_check import verify_report
-from itemledger.core.rows import HistoryEntry, Row
+from itemledger.core.rows import Row
 from itemledger.ledger import Ledger, open_ledger
 from tests.ledger.world import fold
 from tests.processes.lives import Life, Nursery
@@ -32,7 +33,7 @@ POLICY: Json = {
     "backoff_cap_s": 0.1,
     "throttle_base_s": 0.01,
     "max_attempts": 10_000,
-    "max_claims": 10_000,
+    "max_lapses": 10_000,
     "max_look_ups": 10_000,
 }
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from itemledger.core.batches import Ask, Batch, CallEvidence, Kind, Move
 from itemledger.core.outcome import TRANSITIONS, Event, Outcome
 from itemledger.core.policy import Policy
 from itemledger.core.reconcile import Limits
-from itemledger.core.rows import Ask, Batch, CallEvidence, Kind, Move, Review
+from itemledger.core.rows import Review
 from itemledger.core.write_api import Replay, Scope
 from tests.ledger.world import item
 
@@ -32,7 +33,7 @@ items = st.builds(
 policies = st.builds(
     Policy,
     max_attempts=st.integers(1, 4),
-    max_claims=st.integers(3, 20),
+    max_lapses=st.integers(1, 6),
     max_look_ups=st.integers(1, 3),
     keep_s=st.sampled_from([0.0, 50.0]),
 )

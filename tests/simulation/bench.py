@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ from itemledger.core.rows import Operation, Planned, Row
 from itemledger.core.worker import Work, Worker, worker
 from itemledger.core.worker_steps import Alert, Call, Claim, Dispatch, Ended, Load, Pause, Record, Release, Step
 from itemledger.core.write_api import Entry
-from itemledger.errors import ClaimLostError
+from itemledger.errors import ClaimLostError, SourceChangedError
 from itemledger.ledger.memory import MemoryStore
 from itemledger.ledger.planning import new_item
 from tests.simulation.apis import Kind, SimApi, on_unknown
@@ -39,6 +40,11 @@ def failure(code: str, cause: FailureCause = FailureCause.TRANSIENT) -> Script:
     return lambda ids: Failure(cause, code, "made up", "q-1")
 
 
+def resent(times: int, script: Script) -> Script:
+    """The end of a call that the SDK sent again so many times."""
+    return lambda ids: replace(script(ids), sdk_retry_attempts=times)
+
+
 def refuse_with(poison: str) -> Script:
     """Refuses a whole request for one item in it."""
     refused = failure("ValidationError", FailureCause.REFUSED)
@@ -54,13 +60,15 @@ class Bench:
         self.policy = policy or Policy(on_unknown=on_unknown(kind))
         self.store = MemoryStore(clock=lambda: self.now)
         self.entries = {f"i{n}": Entry(f"i{n}", {"v": n}, 10, f"k{n}") for n in range(1, count + 1)}
-        self.store.open_operation(Operation("op", self.api.name, self.api.target, self.policy))
+        self.store.open_operation(Operation("op", self.api.name, self.api.target, self.policy, self.api.effect))
         self.plan(*self.entries.values())
         self.store.planning_ended("op")
         self.sent: list[list[str]] = []
         self.requests: list[dict[str, Any]] = []
         self.looked_up: list[list[str]] = []
         self.there: set[str] = set()
+        self.look_up_fails: Script | None = None
+        self.changed: set[str] = set()
         self.alerts: list[Alert] = []
         self.pauses: list[float] = []
         self._random = Random(1)
@@ -92,8 +100,8 @@ class Bench:
             thrown = None
             try:
                 reply = self.perform(step, left)
-            except ClaimLostError as lost:
-                thrown = lost
+            except (ClaimLostError, SourceChangedError) as met:
+                thrown = met
 
     def until(self, one: Worker, kind: type[Step], *answers: Script) -> Any:
         """A worker up to its first step of this kind, which is not performed."""
@@ -109,11 +117,15 @@ class Bench:
             case Claim(ask):
                 return self.store.claim("op", ask)
             case Load(rows):
+                if changed := tuple(row.number for row in rows if row.item_id in self.changed):
+                    raise SourceChangedError("made up", rows=changed)
                 return [self.entries[row.item_id] for row in rows]
             case Dispatch(epoch, replay):
                 self.store.dispatch(epoch, replay)
             case Call(_, "look_up", request):
                 self.looked_up.append(request["ids"])
+                if self.look_up_fails is not None:
+                    return Ended(self.look_up_fails(request["ids"]), 1.0)
                 states = ["same" if item_id in self.there else "absent_conclusive" for item_id in request["ids"]]
                 return Ended(Answer({"states": states}, "q-2"), 1.0)
             case Call(_, _, request):
@@ -124,8 +136,8 @@ class Bench:
                 return Ended(left.pop(0)(ids), 1.0)
             case Record(epoch, evidence, moves):
                 return self.store.record(epoch, evidence, moves)
-            case Release(epoch):
-                self.store.release(epoch)
+            case Release(epoch, set_aside):
+                self.store.release(epoch, set_aside=set_aside)
             case Pause(seconds):
                 self.pauses.append(seconds)
                 self.now += seconds

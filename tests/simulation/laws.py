@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from itemledger.core.answer import Failure
+from itemledger.core.batches import Batch, BatchState, Claimed, Kind, Recorded
 from itemledger.core.outcome import FINAL, Event, Outcome, moved
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Batch, BatchState, Claimed, Decided, Kind, Recorded, Review, Row
+from itemledger.core.rows import Decided, Review, Row
 from itemledger.core.write_api import Proof, Scope, Verdict
 from itemledger.ledger.store import Store
 from tests.simulation.apis import AT_LEAST_ONCE, LIFE_S, LOOKS_UP, ONE_EFFECT, PERSON_ONLY, SimApi
@@ -68,7 +69,7 @@ class Laws:
         batch = claimed.batch
         for row in claimed.exhausted:
             law(
-                row.attempts >= self._policy.max_attempts or row.claims >= self._policy.max_claims,
+                row.attempts >= self._policy.max_attempts or row.lapses >= self._policy.max_lapses,
                 "exhausted too early",
             )
         if batch is None:
@@ -83,7 +84,7 @@ class Laws:
         self._claimed_at[batch.epoch] = at
         for row in claimed.rows:
             law(row.attempts <= self._policy.max_attempts, f"row {row.number} is claimed beyond its attempts")
-            law(row.claims <= self._policy.max_claims, f"row {row.number} is claimed beyond its claims")
+            law(row.lapses <= self._policy.max_lapses, f"row {row.number} is claimed beyond its lapses")
             due = row.due_at is not None and row.due_at <= claimed.at
             law(due or batch.replay_of is not None, f"row {row.number} is claimed before it is due")
             self._holder[row.number] = batch.epoch

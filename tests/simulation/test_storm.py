@@ -62,7 +62,7 @@ def failed_at_once(kind: Kind) -> list[tuple[list[Row], list[Entry]]]:
 def due_again(seed: int, kind: Kind, failing: Failing, batches: list[tuple[list[Row], list[Entry]]]) -> Iterator[float]:
     """When they are due again, counted from the moment in which all fail."""
     api, policy, rng = SimApi(kind, items=BATCH), Policy(on_unknown=on_unknown(kind)), Random(seed)
-    judge = Judge(api, policy, Pauses(policy, rng.uniform, Storm()), 0.0)
+    judge = Judge(api, policy, Pauses(policy, rng.uniform, Storm()), 0.0, looks_up=api.look_up is not None)
     for rows, entries in batches:
         for move in judge.moves(rows, entries, failing(api.request(entries))):
             assert move.delay_s is not None
@@ -76,7 +76,7 @@ def sent_again(seed: int, kind: Kind, failing: Failing) -> Counter[int]:
     api = SimApi(kind, items=BATCH)
     policy = Policy(on_unknown=on_unknown(kind))
     store = MemoryStore(clock=lambda: 1_000.0 + now)
-    store.open_operation(Operation("op", api.name, api.target, policy))
+    store.open_operation(Operation("op", api.name, api.target, policy, api.effect))
     entries = [Entry(f"i{number}", {"v": number}, 1, f"k{number}") for number in range(ITEMS)]
     store.plan("op", [new_item("op", api, entry, None) for entry in entries])
     store.planning_ended("op")

@@ -10,9 +10,10 @@ from random import Random
 from typing import Any, assert_never
 
 from itemledger.core.answer import TerminalError
+from itemledger.core.batches import Kind
 from itemledger.core.judging import Storm
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Decided, Kind, Operation
+from itemledger.core.rows import Decided, Operation
 from itemledger.core.worker import Work, Worker, worker
 from itemledger.core.worker_steps import Alert, Call, Claim, Dispatch, Ended, Load, Pause, Record, Release, Step
 from itemledger.core.write_api import Entry
@@ -61,7 +62,7 @@ class World:
         timeout_s = rng.choice([5.0, 20.0])
         self.policy = Policy(
             max_attempts=rng.choice([2, 4, 8]),
-            max_claims=rng.choice([6, 30, 100]),
+            max_lapses=rng.choice([3, 10, 30]),
             max_look_ups=rng.choice([1, 3, 6]),
             on_unknown=on_unknown(kind),
             lease_s=timeout_s * rng.choice([1.25, 3.0]),
@@ -104,7 +105,7 @@ class World:
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
 
     def run(self) -> None:
-        self.store.open_operation(Operation(OPERATION, self.api.name, self.api.target, self.policy))
+        self.store.open_operation(Operation(OPERATION, self.api.name, self.api.target, self.policy, self.api.effect))
         self.store.plan(OPERATION, [new_item(OPERATION, self.api, entry, None) for entry in self.entries.values()])
         self.store.planning_ended(OPERATION)
         for round_ in range(MOST_ROUNDS):

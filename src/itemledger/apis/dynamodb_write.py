@@ -40,7 +40,8 @@ class BatchWriteItem:
     """Puts into, or deletes from, one table.
 
     ``key`` maps the key attributes to S, N or B, partition key first. ``values`` says how items are spelled: as plain
-    values or as AttributeValues (DynamoDB-JSON). A delete takes the key attributes only.
+    values or as AttributeValues (DynamoDB-JSON), also inside of ``{"Item": ...}`` or ``{"Key": ...}``. A delete takes
+    the key attributes only.
     """
 
     name = "dynamodb.BatchWriteItem"
@@ -108,10 +109,19 @@ class BatchWriteItem:
 
     def _typed(self, value: object, position: int) -> dict[str, dict[str, Any]]:
         if self._values == "typed":
-            return canonical_item(typed_from_json(value))
+            return canonical_item(typed_from_json(self._unwrapped(value)))
         if is_mapping(value):
             value = {name: self._plain(name, member, position) for name, member in value.items()}
         return item_from_native(value)  # type: ignore[arg-type]  # it says itself what is no mapping
+
+    def _unwrapped(self, value: object) -> object:
+        """``{"Item": {...}}``, as the export to S3 and the SDK's own requests have it, stands for the item in it.
+
+        An item with this one attribute could not be meant, unless that is its whole key.
+        """
+        if isinstance(value, Mapping) and set(value) == {self._member} and self._key.names != (self._member,):
+            return value[self._member]
+        return value
 
     def _plain(self, name: object, value: object, position: int) -> object:
         """JSON has no binary, so text in a binary key attribute is base64, as where keys are read."""

@@ -30,9 +30,11 @@ _MAX_REF = 1_024
 #: Statuses by which the call as a whole is refused: our sender makes failures of them, and ``explain`` reads those.
 _BLOCKED = (401, 407)  # RFC 9110: credentials are missing or not valid
 _THROTTLED = (429,)  # RFC 6585
-_TRANSIENT = frozenset({409, 425, *_THROTTLED})
-"""409: the draft's "a request is outstanding for this key", whose answer comes by the same key later; 425: RFC 8470,
-not processed for fear of a replay."""
+_TRANSIENT = frozenset({425, *_THROTTLED})
+"""425: RFC 8470, not processed for fear of a replay."""
+_OUTSTANDING = 409
+"""The draft's "a request is outstanding for this key", whose answer comes by the same key later. A server that knows
+no key means a conflict by it: with another's change, or with our own earlier request."""
 _OPEN = frozenset({207, 408})
 """207 reports several results in its body, some of them perhaps failures; 408 tells of what did not arrive."""
 
@@ -44,6 +46,9 @@ class HttpRequest:
     not. Within the key's life ``replay`` is what makes the second send safe. A server that knows no Idempotency-Key is
     ``key_life_s=0``: then nothing but a look-up of the caller's own, or a person, allows another send. The key goes
     out bare, as the services do that use it; the draft would have it in quotes.
+
+    ``blocked_statuses`` are those by which this server refuses whoever asks, or the URL as such, beside 401 and 407:
+    they end the run and charge no item. Only you know whether a 403 or 404 is about one item or about all.
     """
 
     name = "http.Request"
@@ -59,6 +64,7 @@ class HttpRequest:
         method: str = "POST",
         headers: Mapping[str, str] | None = None,
         key_life_s: int = KEY_LIFE_S,
+        blocked_statuses: Sequence[int] = (),
     ) -> None:
         self._url = check_url(self.name, url)
         check_choice(self.name, "method", method, _METHODS)
@@ -67,10 +73,12 @@ class HttpRequest:
         self._method = method
         self._headers = check_headers(self.name, headers or {})
         self._key_life_s = key_life_s
+        self._blocked = tuple(sorted({_status(self.name, each) for each in blocked_statuses}))
+        self._outstanding = _OUTSTANDING if key_life_s else None
         self.effect = Effect.REPEATABLE if method in _IDEMPOTENT else Effect.APPEND
         self.replay = Replay(Scope.ITEM, key_life_s, _SOURCE) if key_life_s else None
         # A precondition that fails, or nothing left to delete: so it looks after our own earlier request, too.
-        codes = (404, 410, 412) if method == "DELETE" else (412,)
+        codes = [412, *((404, 410) if method == "DELETE" else ()), *(() if key_life_s else (_OUTSTANDING,))]
         self.own_effect_codes = frozenset(f"HTTP {status}" for status in codes)
 
     @property
@@ -80,12 +88,18 @@ class HttpRequest:
             "method": self._method,
             "headers": dict(self._headers),
             "key_life_s": self._key_life_s,
+            **({"blocked_statuses": list(self._blocked)} if self._blocked else {}),
         }
 
     @classmethod
     def of(cls, target: Mapping[str, Any]) -> Self:
         return cls(
-            **read_target(cls.name, target, {"url": str}, {"method": str, "headers": dict, "key_life_s": int}),
+            **read_target(
+                cls.name,
+                target,
+                {"url": str},
+                {"method": str, "headers": dict, "key_life_s": int, "blocked_statuses": list},
+            ),
         )
 
     def entry(self, value: object, position: int) -> Entry:
@@ -122,7 +136,7 @@ class HttpRequest:
             "Url": join_path(self._url, path) if path else self._url,
             "Headers": {**content_type, **self._headers, "Idempotency-Key": key},
             "Body": _body_of(item.payload, None),
-            "FailOn": [*_BLOCKED, *_THROTTLED],
+            "FailOn": [*_BLOCKED, *_THROTTLED, *self._blocked],
         }
 
     def silence(self) -> Silence:
@@ -131,7 +145,7 @@ class HttpRequest:
     def mentions(self, sent: Sequence[Entry], response: Mapping[str, Any]) -> list[Mention]:
         assert len(sent) == 1, "one call an item"
         status: int = read_member(response, "Status", int)
-        finding = _finding(status)
+        finding = Finding.TRANSIENT if status == self._outstanding else _finding(status)
         # A body that claims to be JSON and is not shows a damaged answer, whatever its status says.
         body = _parsed(response)
         if finding is Finding.SUCCEEDED:
@@ -139,7 +153,8 @@ class HttpRequest:
         return [Mention(0, finding, ItemError(f"HTTP {status}", _told(body)))]
 
     def explain(self, failure: Failure) -> Proof:
-        return explain_by_code(failure, not_processed=_codes(_THROTTLED), refused=(), blocked=_codes(_BLOCKED))
+        blocked = _codes((*_BLOCKED, *self._blocked))
+        return explain_by_code(failure, not_processed=_codes(_THROTTLED), refused=(), blocked=blocked)
 
 
 def _finding(status: int) -> Finding:
@@ -151,6 +166,13 @@ def _finding(status: int) -> Finding:
         return Finding.TRANSIENT
     # 422 among them: the draft's answer to a key that was used before with another payload.
     return Finding.REJECTED if 400 <= status <= 499 else Finding.UNKNOWN  # 3xx: 303 means done, 307 means not
+
+
+def _status(api_name: str, status: object) -> int:
+    """One that can end a run: no success, and none that means something else already."""
+    if type(status) is int and 400 <= status <= 499 and status not in {_OUTSTANDING, *_TRANSIENT, *_OPEN}:
+        return status
+    raise ManifestError(f"{api_name}: blocked_statuses= takes 4xx that no retry heals, such as 403 or 404")
 
 
 def _codes(statuses: Sequence[int]) -> frozenset[str]:

@@ -99,7 +99,9 @@ class DeleteObjects:
         return mentions
 
     def explain(self, failure: Failure) -> Proof:
-        # ServiceUnavailable and InternalError of a whole call do not say how many keys were worked on before.
+        # ServiceUnavailable and InternalError of a whole call do not say how many keys were worked on before. Of those
+        # two the user guide ("Error best practices") says so of InternalError; SlowDown it explains as a protection
+        # that turns requests away.
         return explain_by_code(
             failure,
             not_processed=("SlowDown",),

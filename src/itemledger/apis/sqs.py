@@ -142,8 +142,12 @@ class DeleteMessageBatch(_QueueBatch):
 
 
 class ChangeMessageVisibilityBatch(_QueueBatch):
-    """New visibility timeouts. A late repeat can shorten or stretch another consumer's lease: it is a second effect."""
+    """New visibility timeouts. A late repeat can shorten or stretch another consumer's lease: it is a second effect.
+
+    A message that is not in flight may be so by our own earlier request: a timeout of 0 makes it visible at once.
+    """
 
     name = "sqs.ChangeMessageVisibilityBatch"
+    own_effect_codes = frozenset({"MessageNotInflight", f"{_QUERY_PREFIX}MessageNotInflight"})
     operation = "change_message_visibility_batch"
     _required: Mapping[str, Reader] = {"ReceiptHandle": filled, "VisibilityTimeout": whole(0, 43_200)}

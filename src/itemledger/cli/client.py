@@ -16,6 +16,8 @@ from itemledger._version import __version__
 from itemledger.cli.problems import CommandError, cannot_begin
 from itemledger.core.answer import Failure, TerminalError
 from itemledger.core.keys import KeySchema
+from itemledger.core.policy import Policy
+from itemledger.crew.clients import client_config
 from itemledger.errors import ManifestError
 from itemledger.http_sender import HttpSender
 from itemledger.provider import TableDescription, call, described, observe
@@ -49,17 +51,10 @@ def make_client(access: Access, *, deadline_s: float, concurrency: int) -> Any:
     return client
 
 
-def make_writer(service: str, access: Access, *, call_timeout_s: float, concurrency: int) -> Any:
+def make_writer(service: str, access: Access, *, policy: Policy, concurrency: int) -> Any:
     """A client to write with: it sends once, so that each send is one of the ledger's, and gives up in time."""
-    connect_s = min(MAX_CONNECT_TIMEOUT_S, call_timeout_s / 3)
-    config = Config(
-        retries={"mode": "standard", "total_max_attempts": 1},
-        connect_timeout=connect_s,
-        read_timeout=call_timeout_s - connect_s,
-        max_pool_connections=max(10, concurrency),
-        user_agent_extra=f"itemledger/{__version__}",
-    )
-    return _made(service, service, access, config)
+    ours = Config(max_pool_connections=max(10, concurrency), user_agent_extra=f"itemledger/{__version__}")
+    return _made(service, service, access, client_config(policy).merge(ours))
 
 
 def make_sender(header_env: Sequence[str], *, call_timeout_s: float) -> HttpSender:

@@ -20,6 +20,8 @@ from itemledger.core.decision import NONE
 from itemledger.core.keys import Key, KeySchema
 from itemledger.core.result import ReadResult
 from itemledger.sync import read_batch
+from itemledger.tables.capacity import Consistency, items_read
+from itemledger.tables.units import measured
 from itemledger.testing import Attempt, Fault, FaultInjector, LeaveUnprocessed, ResetAfter
 
 #: By wire attempt. Everything that these answer is marked *synthetic*, like the rest of the demo.
@@ -129,9 +131,9 @@ def verdict(found: set[Key], result: ReadResult) -> str:
 
 
 def predicted_units(result: ReadResult) -> float:
-    """Half a unit per 4 KB begun of each returned item, and per absent key (developer guide, eventual reads)."""
-    returned = sum(math.ceil(item_size(item) / 4096) for item in result.items_by_key.values())
-    return (returned + len(result.processed_not_returned)) / 2
+    """By the service's rules: what was returned, and each absent key."""
+    returned = [measured(item, item_size) for item in result.items_by_key.values()]
+    return float(items_read([*returned, *[None] * len(result.processed_not_returned)], Consistency.EVENTUAL).units)
 
 
 def _chunks(keys: Sequence[Key], size: int) -> Iterator[Sequence[Key]]:

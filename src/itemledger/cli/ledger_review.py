@@ -12,8 +12,8 @@ from itemledger.cli.ledger import Lines, list_rows
 from itemledger.cli.problems import EXIT_CODES, CommandError
 from itemledger.cli.summary import count
 from itemledger.cli.voice import Voice
+from itemledger.core.deciding import choice
 from itemledger.core.decision import Decision
-from itemledger.core.moves import choice
 from itemledger.core.rows import Decided
 from itemledger.errors import LedgerError
 from itemledger.ledger import Ledger, open_ledger

@@ -8,18 +8,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from itemledger.cli.summary import count
+from itemledger.core.batches import HistoryEntry
 from itemledger.core.outcome import Event
-from itemledger.core.rows import HistoryEntry, Operation, Row
+from itemledger.core.rows import Operation, Row
 
 #: What each event says of a row, in the words of the outcome law.
 _SAID: Mapping[str, str] = {
     "planned": "planned",
     "restored": "put here from a completion report",
     "reviewed": "reviewed by a person, who left it as it is",
+    "set_aside": "its payload is no longer what was planned: it waits",
+    "planned_again": "planned again as it was: it goes on",
     "late": "a late answer came, after its claim was lost; it moves nothing by itself",
     Event.DISPATCHED: "the call was about to begin",
     Event.REFUSED_LOCALLY: "over its own limit: never sent",
-    Event.EXHAUSTED: "its attempts or claims are used up",
+    Event.EXHAUSTED: "its attempts are used up, or its workers died too often",
     Event.CONFIRMED: "the response says that it is done",
     Event.LEFT_UNPROCESSED: "the response says that the service did not work on it",
     Event.FAILED_TRANSIENTLY: "the response says that it is not done, for a cause that passes",
@@ -73,7 +76,10 @@ def operation_json(operation: Operation, counts: Mapping[Any, int], reviews: int
         "operation": operation.operation_id,
         "api": operation.api,
         "target": dict(operation.target),
+        "effect": operation.effect.value,
+        "endpoint": operation.endpoint,
         "policy": operation.policy.to_json(),
+        "former_policies": [{"policy": each.policy.to_json(), "until": each.until} for each in operation.former],
         "created_at": operation.created_at,
         "planned_at": operation.planned_at,
         "planned": sum(counts.values()),
@@ -84,7 +90,7 @@ def operation_json(operation: Operation, counts: Mapping[Any, int], reviews: int
 
 def row_lines(row: Row, now: float) -> list[str]:
     """Where a row stands, for people."""
-    place = "kept in the ledger" if row.source.stored is not None else None
+    place = "in the ledger itself" if row.source.stored is not None else None
     if row.source.path is not None:
         place = f"{row.source.path}, {row.source.length:,} bytes from byte {row.source.offset:,}"
     told = {
@@ -93,6 +99,7 @@ def row_lines(row: Row, now: float) -> list[str]:
         "outcome": f"{row.outcome}{f', waits for a person ({row.review})' if row.review else ''}",
         "next": _next(row, now),
         "attempts": f"{row.attempts:,} ({count(row.dispatches, 'send')}, {count(row.claims, 'claim')})",
+        "lapsed": f"{count(row.lapses, 'claim')} whose worker was not heard of again" if row.lapses else None,
         "unknown ends": f"{row.lost_attempts:,}" if row.lost_attempts else None,
         "duplicates": f"{row.possible_duplicates:,} possible" if row.possible_duplicates else None,
         "error": row.error_code and f"{row.error_code}{f': {row.error_message}' if row.error_message else ''}",
@@ -101,7 +108,7 @@ def row_lines(row: Row, now: float) -> list[str]:
         "replay until": moment(row.replay_until) if row.replay_until is not None else None,
         "key": row.idempotency_key,
         "payload": f"{row.size_bytes:,} bytes, hash {row.payload_hash}",
-        "kept": place,
+        "to be found": place,
     }
     head = f"row {row.number}, as of {moment(row.updated_at)}"
     return [head] + [f"  {name:<14}{printable(text)}" for name, text in told.items() if text is not None]
@@ -131,7 +138,7 @@ def _sentence(entry: HistoryEntry) -> str:
             "label": evidence.label,
             "body": evidence.body_check,
             "SDK retry attempts": evidence.sdk_retry_attempts or None,
-            "took ms": f"{evidence.duration_ms:.0f}" if evidence.duration_ms else None,
+            "took": f"{evidence.duration_ms:,.0f} ms" if evidence.duration_ms else None,
         }
         detail += [f"{name} {_said(value)}" for name, value in told.items() if value is not None]
     claim = f" [epoch {entry.epoch}]" if entry.epoch is not None else ""

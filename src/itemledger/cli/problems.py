@@ -42,6 +42,7 @@ MEMBERS = {
     "method": "--method",
     "headers": "--header",
     "key_life_s": "--key-life",
+    "blocked_statuses": "--blocked-status",
     "request_bytes": "--request-bytes",
     "feature_group_name": "--feature-group-name",
     "record_identifier": "--record-identifier",

@@ -53,6 +53,10 @@ def send(
     key_life: Annotated[
         int | None, _text("SECONDS", "HTTP: how long the server knows an Idempotency-Key; 0 if it knows none.")
     ] = None,
+    blocked_status: Annotated[
+        list[int] | None,
+        _text("STATUS", "HTTP: ends the run, such as 403 where it is about the credentials; can be repeated."),
+    ] = None,
     index: Annotated[str | None, _text("NAME", "_bulk: the index.")] = None,
     request_bytes: Annotated[int | None, _text("BYTES", "_bulk: the largest request that the server takes.")] = None,
     header_env: w.HeaderEnv = None,
@@ -63,14 +67,15 @@ def send(
         ),
     ] = None,
     store_payloads: w.StorePayloads = False,
-    max_attempts: w.MaxAttempts = w.DEFAULTS.max_attempts,
-    lease: w.Lease = w.LEASE_S,
-    call_timeout: w.CallTimeout = w.CALL_TIMEOUT_S,
+    moved: w.Moved = False,
+    max_attempts: w.MaxAttempts = None,
+    lease: w.Lease = None,
+    call_timeout: w.CallTimeout = None,
     settle: w.Settle = None,
-    on_unknown: w.OnUnknownOption = w.UnknownMeans.REVIEW,
+    on_unknown: w.OnUnknownOption = None,
     retry_code: w.RetryCode = None,
-    backoff_cap: w.BackoffCap = w.DEFAULTS.backoff_cap_s,
-    keep: w.Keep = "30d",
+    backoff_cap: w.BackoffCap = None,
+    keep: w.Keep = None,
     timeout: w.WorkTimeout = None,
     concurrency: w.Concurrency = 4,
     profile: o.Profile = None,
@@ -87,21 +92,20 @@ def send(
             "delivery_stream_name": delivery_stream_name, "event_bus_name": event_bus_name, "bucket": bucket,
             "quiet": quiet or None, "feature_group_name": feature_group_name, "record_identifier": record_identifier,
             "event_time": event_time, "url": url, "method": method, "headers": _headers(header),
-            "key_life_s": key_life, "index": index, "request_bytes": request_bytes,
+            "key_life_s": key_life, "blocked_statuses": blocked_status, "index": index, "request_bytes": request_bytes,
         }  # fmt: skip
         operation_id = operation_name(operation, api_name, items, store_payloads=store_payloads)
-        policy = w.policy_of(
-            max_attempts=max_attempts, lease=lease, call_timeout=call_timeout, settle=settle, on_unknown=on_unknown,
-            retry_code=retry_code, backoff_cap=backoff_cap, keep=keep,
+        run_policy = w.policy_of(
+            ledger, operation_id, max_attempts=max_attempts, lease=lease, call_timeout=call_timeout, settle=settle,
+            on_unknown=on_unknown, retry_code=retry_code, backoff_cap=backoff_cap, keep=keep,
         )  # fmt: skip
         timeout_s = w.timeout_of(timeout)
         api = api_of(api_name, {name: value for name, value in target.items() if value is not None})
-        client = client_for(api, Access(profile, region, endpoint_url), header_env, policy, concurrency)
-        ending = carry_through(
-            Writing(api, client, items, operation_id, ledger, store_payloads, policy, concurrency, timeout_s),
-            voice,
-            signals,
+        client = client_for(api, Access(profile, region, endpoint_url), header_env, run_policy.policy, concurrency)
+        writing = Writing(
+            api, client, items, operation_id, ledger, store_payloads, run_policy, concurrency, timeout_s, moved
         )
+        ending = carry_through(writing, voice, signals)
         show(voice, ending)
         if machine:
             voice.tell(as_json(ending))
@@ -126,7 +130,7 @@ def client_for(api: WriteApi, access: Access, header_env: list[str] | None, poli
         return make_sender(header_env or (), call_timeout_s=policy.call_timeout_s)
     if header_env:
         raise CommandError(f"--header-env is for HTTP calls; {api.name} is signed with the credentials of the SDK")
-    return make_writer(api.service, access, call_timeout_s=policy.call_timeout_s, concurrency=concurrency)
+    return make_writer(api.service, access, policy=policy, concurrency=concurrency)
 
 
 def _headers(options: list[str] | None) -> dict[str, str] | None:

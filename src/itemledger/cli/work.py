@@ -47,6 +47,7 @@ def work(
     timeout: w.WorkTimeout = None,
     concurrency: w.Concurrency = 4,
     header_env: w.HeaderEnv = None,
+    moved: w.Moved = False,
     profile: o.Profile = None,
     region: o.Region = None,
     endpoint_url: w.EndpointUrl = None,
@@ -58,6 +59,8 @@ def work(
     with voice.reporting(debug=debug), Signals(left_behind=LEFT_BEHIND) as signals:
         if header_env and operation is None:
             raise CommandError("--header-env would go to every HTTP server of the ledger; name one with --operation")
+        if moved and operation is None:
+            raise CommandError("--moved would move every operation of the ledger; name one with --operation")
         timeout_s = w.timeout_of(timeout)
         with open_ledger(ledger, create=False) as opened:
             signals.shield()
@@ -65,7 +68,9 @@ def work(
             told: list[Ending] = []
             left_out: list[LeftOut] = []
             for each in _movable(opened, names, voice, left_out):
-                job = _job(opened, each, Access(profile, region, endpoint_url), header_env, concurrency, timeout_s)
+                job = _job(
+                    opened, each, Access(profile, region, endpoint_url), header_env, concurrency, timeout_s, moved
+                )
                 ending = ending_of(
                     job, ledger, carry_out(job, voice, signals), shlex.join(["itemledger", *sys.argv[1:]])
                 )
@@ -114,13 +119,14 @@ def _job(
     header_env: list[str] | None,
     concurrency: int,
     timeout_s: float | None,
+    moved: bool,
 ) -> Job:
     try:
         api = write_api(operation.api).of(operation.target)
     except LedgerError as error:
         raise CommandError(str(error)) from None
     client = client_for(api, access, header_env, operation.policy, concurrency)
-    return Job(ledger, operation, api, client, place_for(client, api), concurrency, timeout_s)
+    return Job(ledger, operation, api, client, place_for(client, api), concurrency, timeout_s, moved)
 
 
 def _close(job: Job) -> None:

@@ -15,11 +15,11 @@ from itemledger.cli.summary import count
 from itemledger.cli.voice import Voice
 from itemledger.cli.work_progress import WorkBar
 from itemledger.core.outcome import FINAL, Outcome
-from itemledger.core.rows import Operation
+from itemledger.core.rows import Operation, Review
 from itemledger.core.worker_steps import Alert
 from itemledger.core.write_api import WriteApi
 from itemledger.crew.result import Progress, WorkResult, WorkStop
-from itemledger.errors import ItemLedgerError
+from itemledger.errors import ItemLedgerError, SourceChangedError
 from itemledger.ledger import Ledger
 from itemledger.sync import work_stream
 
@@ -42,6 +42,8 @@ class Job:
     concurrency: int
     timeout_s: float | None
     """``None`` for one that goes by the number of items."""
+    moved: bool = False
+    """Whether the target is where the client's calls go from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def carry_out(job: Job, voice: Voice, signals: Signals) -> Worked:
         job.client,
         store,
         operation_id,
-        {"concurrency": job.concurrency, "timeout_s": timeout_s, "on_alert": alerts.take},
+        {"concurrency": job.concurrency, "timeout_s": timeout_s, "on_alert": alerts.take, "moved": job.moved},
         sleep=stopper.sleep,
         waiting=stopper.waiting,
     )
@@ -93,7 +95,7 @@ def _follow(
             bar.take(step)
             stopper.check()
     except BaseException as error:
-        if calls == 0 and isinstance(error, ItemLedgerError) and not hasattr(error, "row"):
+        if calls == 0 and isinstance(error, ItemLedgerError) and not isinstance(error, SourceChangedError):
             raise CommandError(str(error)) from error
         return _result_at(job, steps, error, calls), error
     raise AssertionError("a run of work ends with its result")
@@ -143,6 +145,9 @@ class _Alerts:
         self._count += 1
         if self._count > TOLD:
             return
+        if alert.reason == Review.SOURCE_CHANGED:
+            self._voice.say(f"row {alert.row} is set aside: its payload is no longer what was planned", style="yellow")
+            return
         told = [
             alert.reason,
             alert.code,
@@ -153,4 +158,4 @@ class _Alerts:
 
     def tell_rest(self) -> None:
         if self._count > TOLD:
-            self._voice.say(f"{self._count - TOLD:,} more rows became terminal", style="yellow")
+            self._voice.say(f"{self._count - TOLD:,} more rows like that", style="yellow")

@@ -208,6 +208,11 @@ def _next_action(ending: Ending) -> str:
             return "give the refused items another key, or leave them as they are in the ledger"
         case Decision.RETRY:
             return f"this line goes on:{indent}{ending.go_on}"
+        case _ if ending.reviews.keys() == {Review.SOURCE_CHANGED} and ending.worked.error is None:
+            return (
+                f"put the input back as it was, then this line goes on:{indent}{ending.go_on}\n              "
+                f"or leave what changed:{indent}{review} --decide terminal ..."
+            )
         case _ if result.stop is WorkStop.DONE and ending.worked.error is None:
             return f"a person decides what is unknown:{indent}{review}"
         case _ if isinstance(ending.worked.error, StoppedError):

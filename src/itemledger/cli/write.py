@@ -60,14 +60,15 @@ def write(
         ),
     ] = None,
     store_payloads: w.StorePayloads = False,
-    max_attempts: w.MaxAttempts = w.DEFAULTS.max_attempts,
-    lease: w.Lease = w.LEASE_S,
-    call_timeout: w.CallTimeout = w.CALL_TIMEOUT_S,
+    moved: w.Moved = False,
+    max_attempts: w.MaxAttempts = None,
+    lease: w.Lease = None,
+    call_timeout: w.CallTimeout = None,
     settle: w.Settle = None,
-    on_unknown: w.OnUnknownOption = w.UnknownMeans.REVIEW,
+    on_unknown: w.OnUnknownOption = None,
     retry_code: w.RetryCode = None,
-    backoff_cap: w.BackoffCap = w.DEFAULTS.backoff_cap_s,
-    keep: w.Keep = "30d",
+    backoff_cap: w.BackoffCap = None,
+    keep: w.Keep = None,
     timeout: w.WorkTimeout = None,
     concurrency: w.Concurrency = 4,
     profile: o.Profile = None,
@@ -82,20 +83,19 @@ def write(
         if not table.strip():
             raise CommandError("TABLE is empty; give the name or the ARN of the table")
         operation_id = operation_name(operation, table, items, store_payloads=store_payloads)
-        policy = w.policy_of(
-            max_attempts=max_attempts, lease=lease, call_timeout=call_timeout, settle=settle, on_unknown=on_unknown,
-            retry_code=retry_code, backoff_cap=backoff_cap, keep=keep,
+        run_policy = w.policy_of(
+            ledger, operation_id, max_attempts=max_attempts, lease=lease, call_timeout=call_timeout, settle=settle,
+            on_unknown=on_unknown, retry_code=retry_code, backoff_cap=backoff_cap, keep=keep,
         )  # fmt: skip
         timeout_s = w.timeout_of(timeout)
         access = Access(profile, region, endpoint_url)
         schema = key_option(key) if key is not None else _described(access, table, concurrency)
         api = _api(table, schema, delete=delete, item_format=item_format)
-        client = make_writer(api.service, access, call_timeout_s=policy.call_timeout_s, concurrency=concurrency)
-        ending = carry_through(
-            Writing(api, client, items, operation_id, ledger, store_payloads, policy, concurrency, timeout_s),
-            voice,
-            signals,
+        client = make_writer(api.service, access, policy=run_policy.policy, concurrency=concurrency)
+        writing = Writing(
+            api, client, items, operation_id, ledger, store_payloads, run_policy, concurrency, timeout_s, moved
         )
+        ending = carry_through(writing, voice, signals)
         show(voice, ending)
         if machine:
             voice.tell(as_json(ending))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -12,6 +13,8 @@ from itemledger.cli import options as o
 from itemledger.cli.problems import CommandError
 from itemledger.core.policy import OnUnknown, Policy
 from itemledger.errors import ManifestError
+from itemledger.ledger import open_ledger
+from itemledger.ledger.opening import ledger_file
 from itemledger.opening import MOST
 
 LEDGER, WRITING, POLICY = "Ledger", "Writing", "Policy of the run"
@@ -54,16 +57,34 @@ StorePayloads: TypeAlias = Annotated[
         help="Keep the items themselves in the ledger; otherwise it keeps their places in FILE.",
     ),
 ]
+# An operation that is there keeps its policy, but for what is given.
 MaxAttempts: TypeAlias = Annotated[
-    int, typer.Option(rich_help_panel=POLICY, min=1, max=1_000_000, help="Sends of an item before it is given up.")
+    int | None,
+    typer.Option(
+        rich_help_panel=POLICY,
+        min=1,
+        max=1_000_000,
+        help="Sends of an item before it is given up.",
+        show_default=str(DEFAULTS.max_attempts),
+    ),
 ]
 Lease: TypeAlias = Annotated[
-    float,
-    typer.Option(rich_help_panel=POLICY, metavar="SECONDS", help="How long a worker that died keeps its items."),
+    float | None,
+    typer.Option(
+        rich_help_panel=POLICY,
+        metavar="SECONDS",
+        help="How long a worker that died keeps its items.",
+        show_default=f"{LEASE_S:g}",
+    ),
 ]
 CallTimeout: TypeAlias = Annotated[
-    float,
-    typer.Option(rich_help_panel=POLICY, metavar="SECONDS", help="When a call is given up; shorter than the lease."),
+    float | None,
+    typer.Option(
+        rich_help_panel=POLICY,
+        metavar="SECONDS",
+        help="When a call is given up; shorter than the lease.",
+        show_default=f"{CALL_TIMEOUT_S:g}",
+    ),
 ]
 Settle: TypeAlias = Annotated[
     float | None,
@@ -75,11 +96,12 @@ Settle: TypeAlias = Annotated[
     ),
 ]
 OnUnknownOption: TypeAlias = Annotated[
-    UnknownMeans,
+    UnknownMeans | None,
     typer.Option(
         "--on-unknown",
         rich_help_panel=POLICY,
         help="What an unknown end leads to where nothing can settle it: a person, or another send.",
+        show_default=UnknownMeans.REVIEW.value,
     ),
 ]
 RetryCode: TypeAlias = Annotated[
@@ -87,12 +109,30 @@ RetryCode: TypeAlias = Annotated[
     typer.Option(rich_help_panel=POLICY, metavar="CODE", help="An item's error code that passes; can be repeated."),
 ]
 BackoffCap: TypeAlias = Annotated[
-    float, typer.Option(rich_help_panel=POLICY, metavar="SECONDS", help="The longest pause before another send.")
+    float | None,
+    typer.Option(
+        rich_help_panel=POLICY,
+        metavar="SECONDS",
+        help="The longest pause before another send.",
+        show_default=f"{DEFAULTS.backoff_cap_s:g}",
+    ),
 ]
 Keep: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
-        rich_help_panel=POLICY, metavar="90d", help="How long a finished item is kept, so that its key is recognised."
+        rich_help_panel=POLICY,
+        metavar="90d",
+        help="How long a finished item is kept, so that its key is recognised.",
+        show_default="30d",
+    ),
+]
+Moved: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--moved",
+        metavar="",
+        rich_help_panel=LEDGER,
+        help="The target is now at this region and endpoint; otherwise another one than before is refused.",
     ),
 ]
 WorkTimeout: TypeAlias = Annotated[
@@ -126,31 +166,67 @@ Concurrency: TypeAlias = Annotated[
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": DAY_S}
 
 
+@dataclass(frozen=True, slots=True)
+class RunPolicy:
+    """The policy of a run, and the one that its operation had before, where it is in the ledger already."""
+
+    policy: Policy
+    recorded: Policy | None = None
+
+    @property
+    def changes(self) -> str | None:
+        """What is another than before, in words; ``None`` where nothing is."""
+        if self.recorded is None or self.recorded == self.policy:
+            return None
+        old, new = self.recorded.to_json(), self.policy.to_json()
+        return ", ".join(f"{name} {_told(old[name])} → {_told(new[name])}" for name in new if old[name] != new[name])
+
+
 def policy_of(
+    ledger_url: str,
+    operation_id: str,
     *,
-    max_attempts: int,
-    lease: float,
-    call_timeout: float,
+    max_attempts: int | None,
+    lease: float | None,
+    call_timeout: float | None,
     settle: float | None,
-    on_unknown: UnknownMeans,
+    on_unknown: UnknownMeans | None,
     retry_code: list[str] | None,
-    backoff_cap: float,
-    keep: str,
-) -> Policy:
-    """The policy that the options make; CommandError in their words when it makes no sense."""
+    backoff_cap: float | None,
+    keep: str | None,
+) -> RunPolicy:
+    """What the options make of the operation's own policy, else of the defaults; CommandError where that is none."""
+    given: dict[str, Any] = {
+        "max_attempts": max_attempts,
+        "lease_s": lease,
+        "call_timeout_s": call_timeout,
+        "settle_s": settle,
+        "on_unknown": None if on_unknown is None else on_unknown.policy,
+        "retry_codes": None if retry_code is None else frozenset(retry_code),
+        "backoff_cap_s": backoff_cap,
+        "keep_s": None if keep is None else duration_s("--keep", keep),
+    }
+    recorded = _recorded(ledger_url, operation_id)
     try:
-        return Policy(
-            max_attempts=max_attempts,
-            lease_s=lease,
-            call_timeout_s=call_timeout,
-            settle_s=settle,
-            on_unknown=on_unknown.policy,
-            retry_codes=frozenset(retry_code or ()),
-            backoff_cap_s=backoff_cap,
-            keep_s=duration_s("--keep", keep),
-        )
+        changes = {name: value for name, value in given.items() if value is not None}
+        return RunPolicy(replace(recorded or DEFAULTS, **changes), recorded)
     except ManifestError as error:
         raise CommandError(str(error)) from None
+
+
+def _recorded(ledger_url: str, operation_id: str) -> Policy | None:
+    path = ledger_file(ledger_url)
+    if path is None or not path.exists():
+        return None
+    with open_ledger(ledger_url, create=False) as ledger:
+        policies = [each.policy for each in ledger.operations() if each.operation_id == operation_id]
+    return policies[0] if policies else None
+
+
+def _told(value: object) -> str:
+    if isinstance(value, list):
+        return "+".join(map(str, value)) or "none"
+    return f"{value:,}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def duration_s(option: str, text: str) -> float:

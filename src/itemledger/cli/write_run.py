@@ -19,7 +19,7 @@ from itemledger.cli.summary import count
 from itemledger.cli.voice import Voice
 from itemledger.cli.work_run import Job, carry_out
 from itemledger.cli.work_summary import Conflicts, Ending, ending_of
-from itemledger.core.policy import Policy
+from itemledger.cli.write_options import RunPolicy
 from itemledger.core.write_api import WriteApi
 from itemledger.errors import ManifestError
 from itemledger.ledger import Ledger, PlanResult, open_ledger
@@ -40,9 +40,10 @@ class Writing:
     operation_id: str
     ledger_url: str
     store_payloads: bool
-    policy: Policy
+    policy: RunPolicy
     concurrency: int
     timeout_s: float | None
+    moved: bool
 
 
 def operation_name(given: str | None, beginning: str, items: str, *, store_payloads: bool) -> str:
@@ -78,9 +79,20 @@ def carry_through(writing: Writing, voice: Voice, signals: Signals) -> Ending:
             signals.shield()
             planned = _planned(ledger, items, items_there, writing, voice, signals)
             conflicts = _told_conflicts(items, planned, voice)
+            if (changes := writing.policy.changes) is not None:
+                voice.say(f"the policy of {writing.operation_id} is another from here on: {changes}", style="yellow")
             operation = ledger.operation(writing.operation_id)
             place = place_for(writing.client, writing.api)
-            job = Job(ledger, operation, writing.api, writing.client, place, writing.concurrency, writing.timeout_s)
+            job = Job(
+                ledger,
+                operation,
+                writing.api,
+                writing.client,
+                place,
+                writing.concurrency,
+                writing.timeout_s,
+                writing.moved,
+            )
             worked = carry_out(job, voice, signals)
             same_line = shlex.join(["itemledger", *sys.argv[1:]])
             return ending_of(job, writing.ledger_url, worked, same_line, planned, conflicts)
@@ -117,7 +129,7 @@ def _planned(
 
         try:
             return ledger.plan_sourced(
-                writing.operation_id, writing.api, items.sourced(), policy=writing.policy, on_chunk=on_chunk
+                writing.operation_id, writing.api, items.sourced(), policy=writing.policy.policy, on_chunk=on_chunk
             )
         except (ManifestError, CommandError) as error:
             if isinstance(error, CommandError) and signals.received is not None:

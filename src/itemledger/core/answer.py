@@ -95,7 +95,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No usable response: nothing is proven of any item that was sent. ``label`` is ``None`` when nothing came back."""
+    """No usable response: nothing is proven of any item that was sent. ``label`` is ``None`` when nothing came back.
+
+    ``throttled_by`` are the service's reasons for a throttle, such as ``TableReadKeyRangeThroughputExceeded``.
+    """
 
     cause: FailureCause
     code: str
@@ -103,6 +106,7 @@ class Failure:
     request_id: str | None = None
     sdk_retry_attempts: int | None = None
     label: EvidenceLabel | None = None
+    throttled_by: tuple[str, ...] = ()
 
     @property
     def error(self) -> TerminalError:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from itemledger.core.answer import Answer, Failure
+from itemledger.core.batches import CallEvidence, Move
+from itemledger.core.moves import second_effects
 from itemledger.core.outcome import Event
 from itemledger.core.policy import Policy
 from itemledger.core.reconcile import Finding, Mention, reconcile
-from itemledger.core.rows import CallEvidence, Move, Review, Row
+from itemledger.core.rows import Review, Row
 from itemledger.core.write_api import Effect, Entry, ItemError, Proof, WriteApi
 from itemledger.errors import LedgerInvariantError
 
@@ -66,13 +68,14 @@ class Pauses:
 
 
 class Judge:
-    """Turns the end of a send into moves."""
+    """Turns the end of a send into moves; ``looks_up`` says whether an unknown end can be looked up."""
 
-    def __init__(self, api: WriteApi, policy: Policy, pauses: Pauses, settle_s: float) -> None:
+    def __init__(self, api: WriteApi, policy: Policy, pauses: Pauses, settle_s: float, *, looks_up: bool) -> None:
         self._api = api
         self._policy = policy
         self._pauses = pauses
         self._settle_s = settle_s
+        self._looks_up = looks_up
 
     def moves(self, rows: Sequence[Row], entries: Sequence[Entry], end: Answer | Failure) -> list[Move]:
         """One move for each row, in order."""
@@ -89,30 +92,27 @@ class Judge:
         return [self._found(row, mention, end, pause) for row, mention in zip(rows, mentions, strict=True)]
 
     def _found(self, row: Row, mention: Mention, answer: Answer, pause: Callable[[int, bool], float]) -> Move:
+        resent = self._resent(answer.sdk_retry_attempts)
         if mention.finding is Finding.SUCCEEDED:
             return Move(
                 row.number,
                 Event.CONFIRMED,
                 request_id=answer.request_id,
                 object_ref=mention.value,
-                possible_duplicates=self._duplicates(row, answer),
+                possible_duplicates=resent + second_effects(row, self._api.effect, row.lost_attempts),
             )
         error = mention.value if isinstance(mention.value, ItemError) else None
         code, message = (error.code, error.message) if error else (None, None)
+        if resent:  # the answer is that of the last resend: the ones before may have done it
+            lost = self._lost(row, pause, answer.request_id, code, message)
+            return replace(lost, possible_duplicates=resent)
         match self._read(row, mention.finding, code, answer.sdk_retry_attempts):
             case Finding.UNPROCESSED:
                 event = Event.LEFT_UNPROCESSED
             case Finding.TRANSIENT:
                 event = Event.FAILED_TRANSIENTLY
             case Finding.REJECTED:
-                return Move(
-                    row.number,
-                    Event.REFUSED,
-                    request_id=answer.request_id,
-                    error_code=code,
-                    error_message=message,
-                    review=Review.REFUSED,
-                )
+                return self._refused(row, pause, answer.request_id, code, message)
             case Finding.UNKNOWN:
                 return self._lost(row, pause, answer.request_id, code, message)
             case _:
@@ -136,13 +136,9 @@ class Judge:
             return Finding.UNKNOWN if row.dispatches or sdk_retry_attempts != 0 else finding
         return finding
 
-    def _duplicates(self, row: Row, answer: Answer) -> int:
-        """Sends beyond this one that may have had an effect too, where a second effect is possible at all."""
-        if self._api.effect is not Effect.APPEND:
-            return 0
-        resent = (answer.sdk_retry_attempts or 0) if self._api.replay is None else 0
-        # With a window still open for the first of them, the provider has recognised this one.
-        return resent + (row.lost_attempts if row.replay_until is None else 0)
+    def _resent(self, sdk_retry_attempts: int | None) -> int:
+        """The SDK's own resends of a call, where each may have been an effect of its own."""
+        return (sdk_retry_attempts or 0) if self._api.effect is Effect.APPEND and self._api.replay is None else 0
 
     def _failed(self, rows: Sequence[Row], failure: Failure) -> Iterator[Move]:
         proof = self._api.explain(failure)
@@ -151,8 +147,10 @@ class Judge:
         match proof:
             case Proof.NOTHING:
                 pause = self._pauses.after_failure(len(rows))
+                resent = self._resent(failure.sdk_retry_attempts)
                 for row in rows:
-                    yield self._lost(row, pause, failure.request_id, failure.code, failure.message)
+                    lost = self._lost(row, pause, failure.request_id, failure.code, failure.message)
+                    yield replace(lost, possible_duplicates=resent) if resent else lost
             case Proof.NOT_PROCESSED:
                 pause = self._pauses.after_failure(len(rows))
                 for row in rows:
@@ -170,14 +168,7 @@ class Judge:
                 if failure.code in self._api.own_effect_codes and row.dispatches:
                     yield self._lost(row, _no_pause, failure.request_id, failure.code, failure.message)
                     return
-                yield Move(
-                    row.number,
-                    Event.REFUSED,
-                    request_id=failure.request_id,
-                    error_code=failure.code,
-                    error_message=failure.message,
-                    review=Review.REFUSED,
-                )
+                yield self._refused(row, _no_pause, failure.request_id, failure.code, failure.message)
             case _:
                 assert_never(proof)
 
@@ -192,6 +183,28 @@ class Judge:
             error_message=failure.message,
             batch_limit=batch_limit or row.batch_limit,
         )
+
+    def _refused(
+        self,
+        row: Row,
+        pause: Callable[[int, bool], float],
+        request_id: str | None,
+        code: str | None,
+        message: str | None,
+    ) -> Move:
+        """This send had no effect; with an earlier one whose end is unknown the item may be done all the same."""
+        if row.lost_attempts == 0:
+            return Move(
+                row.number,
+                Event.REFUSED,
+                request_id=request_id,
+                error_code=code,
+                error_message=message,
+                review=Review.REFUSED,
+            )
+        lost = replace(self._lost(row, pause, request_id, code, message), only_earlier=True)
+        # Without a look-up nothing but a person can tell, and sending it once more would end the same way.
+        return lost if self._looks_up else replace(lost, delay_s=None, review=Review.REFUSED)
 
     def _lost(
         self,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any
 
+from itemledger.core.batches import Batch, Kind, Move
 from itemledger.core.outcome import FINAL, Event, Outcome, moved
-from itemledger.core.rows import Batch, Decided, Kind, Move, NewItem, Review, Row
-from itemledger.core.write_api import Scope
-from itemledger.errors import LedgerError
+from itemledger.core.rows import NewItem, Review, Row
+from itemledger.core.write_api import Effect, Scope
 
 #: The error code of a row that was over its own limit when it was planned.
 OVER_LIMIT = "OverLimit"
@@ -45,10 +45,20 @@ def released(row: Row, kind: Kind, now: float) -> Row:
     )
 
 
+def set_aside(row: Row) -> Row:
+    """A free row whose payload is no longer what was planned: it waits for a person, or to be planned again."""
+    return replace(row, due_at=None, review=Review.SOURCE_CHANGED)
+
+
+def planned_again(row: Row, now: float) -> Row:
+    """A row that was set aside goes on: its payload is there again, as it was planned."""
+    return replace(row, review=None, due_at=now, updated_at=now)
+
+
 def lapsed(row: Row, batch: Batch, now: float, settle_s: float) -> Row:
     """Its worker's lease ran out. Half as many share a request next, so one that ends its worker is soon alone."""
     limit = row.batch_limit if batch.kind is Kind.READ_BACK else max(1, len(batch.items) // 2)
-    free = replace(row, epoch=None, batch_limit=limit, due_at=now, updated_at=now)
+    free = replace(row, epoch=None, batch_limit=limit, lapses=row.lapses + 1, due_at=now, updated_at=now)
     if row.outcome is not Outcome.IN_FLIGHT:
         return free
     return _unknown_end(replace(free, outcome=moved(row.outcome, Event.LEASE_EXPIRED)), batch, now + settle_s)
@@ -79,6 +89,8 @@ def after(row: Row, move: Move, batch: Batch, now: float) -> Row:
         updated_at=now,
     )
     match move.event:
+        case Event.LOST if move.only_earlier:
+            return replace(row, look_ups=0)
         case Event.LOST:
             return _unknown_end(row, batch, due_at)
         case Event.CONFIRMED | Event.FOUND:
@@ -112,18 +124,24 @@ def _unknown_end(row: Row, batch: Batch, due_at: float | None) -> Row:
     )
 
 
-def swept(row: Row, event: Event, now: float) -> Row:
+def second_effects(row: Row, effect: Effect, sends: int) -> int:
+    """How many of so many other sends of a row that is done may have had an effect too.
+
+    None where a second one changes nothing, or where the provider's window has recognised it.
+    """
+    return max(0, sends) if effect is Effect.APPEND and row.replay_until is None else 0
+
+
+def swept(row: Row, event: Event, effect: Effect, now: float) -> Row:
     """A free row moved by what a claim finds before it takes anything: late evidence, closed windows, used-up caps."""
     row = replace(row, outcome=moved(row.outcome, event), updated_at=now)
     match event:
         case Event.FOUND:
-            # One unknown end is known now; the others may have been effects too, where no window made them none.
-            others = max(0, row.lost_attempts - 1) if row.replay_until is None else 0
-            row = replace(row, possible_duplicates=row.possible_duplicates + others)
-            return known_end(replace(row, due_at=None, error_code=None, error_message=None, review=None))
+            row = replace(row, due_at=None, error_code=None, error_message=None, review=None)
+            return known_end(one_of_them(row, effect))
         case Event.REPLAY_EXPIRED:
             # Forgotten, or a window that is open while its request can no longer be sent whole is tried for ever.
-            return replace(row, due_at=now, look_ups=0, replay_until=None, replay_of=None)
+            return replace(row, due_at=now, look_ups=0, replay_until=None, replay_of=None, review=None)
         case Event.EXHAUSTED:
             return replace(row, due_at=None, review=Review.EXHAUSTED)
         case Event.INCONCLUSIVE:
@@ -132,53 +150,10 @@ def swept(row: Row, event: Event, now: float) -> Row:
             raise AssertionError(event)
 
 
-def choice(row: Row, decided: Decided) -> tuple[Event | None, Outcome]:
-    """The event in a person's decision and where it leads; no event where it only ends a review.
-
-    Raises LedgerError when the row cannot be decided that way.
-    """
-    if row.epoch is not None:
-        raise LedgerError(f"row {row.number} is held by a worker (epoch {row.epoch}); decide when its claim has ended")
-    match (row.outcome, decided):
-        case (Outcome.RECONCILE, Decided.SUCCEEDED):
-            return Event.SETTLED, Outcome.SUCCEEDED
-        case (Outcome.RECONCILE, Decided.RETRY):
-            return Event.SETTLED, Outcome.RETRYABLE
-        case (Outcome.RECONCILE, Decided.TERMINAL):
-            return Event.SETTLED, Outcome.TERMINAL
-        case (Outcome.TERMINAL, Decided.SUCCEEDED):
-            return Event.SETTLED, Outcome.SUCCEEDED
-        case (Outcome.TERMINAL, Decided.RETRY):
-            return Event.REOPENED, Outcome.RETRYABLE
-        case (Outcome.TERMINAL, Decided.TERMINAL) if row.review is not None:
-            return None, Outcome.TERMINAL
-        case _:
-            raise LedgerError(
-                f"row {row.number} is {row.outcome} and not for a person to decide as {decided}; "
-                "only rows in reconcile or terminal are"
-            )
-
-
-def decided_row(row: Row, decided: Decided, now: float) -> Row:
-    """The row after a person's decision; what is sent again begins anew."""
-    event, outcome = choice(row, decided)
-    row = replace(row, outcome=outcome, review=None, due_at=None, updated_at=now)
-    if event is None:
-        return row
-    if outcome is Outcome.SUCCEEDED and row.replay_until is None:
-        row = replace(row, possible_duplicates=row.possible_duplicates + max(0, row.lost_attempts - 1))
-    row = known_end(row)
-    match outcome:
-        case Outcome.RETRYABLE:
-            return replace(row, attempts=0, claims=0, batch_limit=None, due_at=now)
-        case Outcome.SUCCEEDED:
-            return replace(row, error_code=None, error_message=None)
-        case Outcome.TERMINAL:
-            return row
-        case Outcome.PENDING | Outcome.IN_FLIGHT | Outcome.RECONCILE:
-            raise AssertionError(outcome)
-        case _:
-            assert_never(outcome)
+def one_of_them(row: Row, effect: Effect) -> Row:
+    """One of the sends with an unknown end is known to have done it; the others may have done it too."""
+    others = second_effects(row, effect, row.lost_attempts - 1)
+    return replace(row, possible_duplicates=row.possible_duplicates + others)
 
 
 def planned(number: int, operation_id: str, item: NewItem, due_at: float | None, now: float) -> Row:
@@ -262,6 +237,7 @@ def detail_of(move: Move) -> dict[str, Any]:
         "request_id": move.request_id,
         "possible_duplicates": move.possible_duplicates or None,
         "charged": None if move.charged else False,
+        "only_earlier": move.only_earlier or None,
         **move.detail,
     }
     return {name: value for name, value in told.items() if value is not None}

@@ -36,7 +36,7 @@ class Event(StrEnum):
     REFUSED_LOCALLY = "refused_locally"
     """Over its own limit: never sent."""
     EXHAUSTED = "exhausted"
-    """Its attempts or its claims are used up."""
+    """Its attempts are used up, or its workers keep getting lost."""
     CONFIRMED = "confirmed"
     """The response says that it is done."""
     LEFT_UNPROCESSED = "left_unprocessed"
@@ -73,6 +73,7 @@ TRANSITIONS: Mapping[Outcome, Mapping[Event, tuple[Outcome, ...]]] = {
         Event.DISPATCHED: (Outcome.IN_FLIGHT,),
         Event.REFUSED_LOCALLY: (Outcome.TERMINAL,),
         Event.EXHAUSTED: (Outcome.TERMINAL,),
+        Event.SETTLED: (Outcome.TERMINAL,),
     },
     Outcome.IN_FLIGHT: {
         Event.CONFIRMED: (Outcome.SUCCEEDED,),
@@ -88,6 +89,7 @@ TRANSITIONS: Mapping[Outcome, Mapping[Event, tuple[Outcome, ...]]] = {
         Event.EXHAUSTED: (Outcome.TERMINAL,),
         Event.FOUND: (Outcome.SUCCEEDED,),
         Event.REPLAY_EXPIRED: (Outcome.RECONCILE,),
+        Event.SETTLED: (Outcome.TERMINAL,),
     },
     Outcome.RECONCILE: {
         Event.FOUND: (Outcome.SUCCEEDED,),

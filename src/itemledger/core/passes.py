@@ -82,8 +82,8 @@ class Totals:
         return Totals(
             self.calls + 1,
             max(self.application_passes, entry.application_pass if usable else 0),
-            _sum(self.sdk_retry_attempts, entry.sdk_retry_attempts),
-            _sum(self.consumed, entry.consumed),
+            known_sum(self.sdk_retry_attempts, entry.sdk_retry_attempts),
+            known_sum(self.consumed, entry.consumed),
             self.label if entry.label is None else weakest(label for label in (self.label, entry.label) if label),
         )
 
@@ -91,5 +91,6 @@ class Totals:
 NumberT = TypeVar("NumberT", int, float)
 
 
-def _sum(total: NumberT | None, more: NumberT | None) -> NumberT | None:
+def known_sum(total: NumberT | None, more: NumberT | None) -> NumberT | None:
+    """A sum that is unknown as soon as one part is."""
     return None if total is None or more is None else total + more

@@ -21,9 +21,13 @@ def payload_hash(payload: Mapping[str, Any]) -> str:
     return f"{RECIPE}:{item_hash(_exact(payload))}"
 
 
-def derived_key(operation_id: str, item_id: str) -> str:
-    """The idempotency key of an item that brings none: the same for every attempt, 32 hexadecimal digits."""
-    text = f"{len(operation_id)}:{operation_id}{item_id}"
+def derived_key(operation_id: str, item_id: str, payload: str) -> str:
+    """The idempotency key of an item that brings none: the same for every attempt, 32 hexadecimal digits.
+
+    ``payload`` is the hash of it: a provider would take another item of the same name in another ledger's operation of
+    the same name for a repeat of this one, and drop it.
+    """
+    text = f"{len(operation_id)}:{operation_id}{len(item_id)}:{item_id}{payload}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -26,15 +26,15 @@ class OnUnknown(StrEnum):
 class Policy:
     """One run's policy, recorded with its operation. Times are in seconds, pauses with full jitter.
 
-    ``max_attempts`` counts sends of an item as claimed (a throttled whole call charges none), ``max_claims`` every
-    claim, which ends crash loops. ``retry_codes`` are item codes that this run takes for transient on top of the
-    reviewed ones. ``call_timeout_s`` bounds one call and must be shorter than ``lease_s``; ``settle_s`` is the wait
-    before a look-up, ``None`` for the API's own. ``keep_s`` is the business window: how long a row is kept after its
-    end, so that the same key coming again is recognised.
+    ``max_attempts`` counts sends of an item as claimed (a throttled whole call charges none), ``max_lapses`` the claims
+    of it whose worker was not heard of again, which ends crash loops. ``retry_codes`` are item codes that this run
+    takes for transient on top of the reviewed ones. ``call_timeout_s`` bounds one call and must be shorter than
+    ``lease_s``; ``settle_s`` is the wait before a look-up, ``None`` for the API's own. ``keep_s`` is the business
+    window: how long a row is kept after its end, so that the same key coming again is recognised.
     """
 
     max_attempts: int = 8
-    max_claims: int = 100
+    max_lapses: int = 20
     max_look_ups: int = 6
     backoff_base_s: float = 0.2
     backoff_cap_s: float = 60.0
@@ -47,7 +47,7 @@ class Policy:
     keep_s: float = 30 * 86_400.0
 
     def __post_init__(self) -> None:
-        for name in ("max_attempts", "max_claims", "max_look_ups"):
+        for name in ("max_attempts", "max_lapses", "max_look_ups"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1_000_000:
                 raise ManifestError(f"{name}={value!r}: give a whole number from 1 to 1,000,000")

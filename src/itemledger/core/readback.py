@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
+from itemledger.core.batches import Move
 from itemledger.core.judging import Pauses
+from itemledger.core.moves import second_effects
 from itemledger.core.outcome import Event
 from itemledger.core.policy import OnUnknown, Policy
-from itemledger.core.rows import Move, Review, Row
-from itemledger.core.write_api import Verdict
+from itemledger.core.rows import Review, Row
+from itemledger.core.write_api import Effect, Verdict
 
 _REVIEWS = {Verdict.DIFFERENT: Review.DIFFERENT, Verdict.SUPERSEDED: Review.SUPERSEDED}
 
@@ -17,8 +19,9 @@ _REVIEWS = {Verdict.DIFFERENT: Review.DIFFERENT, Verdict.SUPERSEDED: Review.SUPE
 class ReadBack:
     """Decides what becomes of rows in reconcile; ``looks_up`` says whether an exact look-up exists."""
 
-    def __init__(self, policy: Policy, pauses: Pauses, *, looks_up: bool) -> None:
+    def __init__(self, policy: Policy, effect: Effect, pauses: Pauses, *, looks_up: bool) -> None:
         self._policy = policy
+        self._effect = effect
         self._pauses = pauses
         self._looks_up = looks_up
 
@@ -67,7 +70,8 @@ class ReadBack:
         irreversible = self._policy.on_unknown is OnUnknown.IRREVERSIBLE
         match verdict:
             case Verdict.SAME:
-                return Move(row.number, Event.FOUND, request_id=request_id, detail=detail)
+                others = second_effects(row, self._effect, row.lost_attempts - 1)
+                return Move(row.number, Event.FOUND, request_id=request_id, possible_duplicates=others, detail=detail)
             case Verdict.DIFFERENT | Verdict.SUPERSEDED:
                 return self._to_person(row, _REVIEWS[verdict], detail)
             case Verdict.ABSENT_CONCLUSIVE | Verdict.ABSENT_INCONCLUSIVE if irreversible:

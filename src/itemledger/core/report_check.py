@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,8 @@ from itemledger.core.lines import MAX_INTEGER, Line, read_line
 from itemledger.core.outcome import Outcome
 from itemledger.core.policy import Policy
 from itemledger.core.report import NOT_SENT, SCHEMA, SENT, Chain, header_line, item_line
-from itemledger.core.rows import Operation, Review, Row, Snapshot, Source
+from itemledger.core.rows import FormerPolicy, Operation, Review, Row, Snapshot, Source
+from itemledger.core.write_api import Effect
 from itemledger.errors import EvidenceError
 
 
@@ -34,19 +35,23 @@ class Report:
     sha256: str
 
 
-def verify_report(lines: Iterable[bytes], on_row: Callable[[Row], object] | None = None) -> Report:
+def verify_report(lines: Iterable[bytes]) -> Report:
     """Checks every byte and counts every item again; EvidenceError with a sentence at the first falsehood.
 
-    ``lines`` are raw lines with their newlines, as a file opened in binary mode gives them. ``on_row`` gets each row,
-    without what a report leaves out; what it was given counts only when this returns.
+    ``lines`` are raw lines with their newlines, as a file opened in binary mode gives them.
     """
-    reader = _Reader(on_row)
-    for number, raw in enumerate(lines, start=1):
-        try:
-            reader.take(raw)
-        except EvidenceError as error:
-            raise EvidenceError(f"line {number}: {error}", line=number) from None
+    reader = _Reader()
+    for _ in reader.rows(lines):
+        pass
     return reader.report()
+
+
+def report_rows(lines: Iterable[bytes]) -> Iterator[Row]:
+    """The rows of a report, free and without what it leaves out; EvidenceError, at its end at the latest, for one that
+    is not whole and true."""
+    reader = _Reader()
+    yield from reader.rows(lines)
+    reader.report()
 
 
 @dataclass(slots=True)
@@ -61,14 +66,22 @@ class _Sums:
 class _Reader:
     """The lines in their order, the chain, and the sums behind them."""
 
-    def __init__(self, on_row: Callable[[Row], object] | None) -> None:
-        self._on_row = on_row
+    def __init__(self) -> None:
         self._chain = Chain()
         self._header: tuple[Operation, float, int, dict[Outcome, int]] | None = None
         self._sums = _Sums()
         self._ended = False
 
-    def take(self, raw: bytes) -> None:
+    def rows(self, lines: Iterable[bytes]) -> Iterator[Row]:
+        for number, raw in enumerate(lines, start=1):
+            try:
+                row = self._take(raw)
+            except EvidenceError as error:
+                raise EvidenceError(f"line {number}: {error}", line=number) from None
+            if row is not None:
+                yield row
+
+    def _take(self, raw: bytes) -> Row | None:
         if self._ended:
             raise EvidenceError("comes after the trailer, which is the last line of a report")
         if not raw.endswith(b"\n"):
@@ -91,8 +104,7 @@ class _Reader:
         except (ValueError, TypeError, KeyError) as error:
             raise EvidenceError(f"says what cannot be: {error}") from None
         self._chain.add(raw)
-        if row is not None and self._on_row is not None:
-            self._on_row(row)
+        return row
 
     def report(self) -> Report:
         if self._header is None:
@@ -155,16 +167,16 @@ _MEMBERS = {
 
 
 def _read_header(line: Line) -> tuple[Operation, float, int, dict[Outcome, int]]:
-    policy = Policy.from_json(member(line, "policy", dict))
-    if policy.to_json() != line["policy"]:
-        raise ValueError("policy is not complete")
     operation = Operation(
         member(line, "operation", str),
         member(line, "api", str),
         member(line, "target", dict),
-        policy,
+        _read_policy(line),
+        Effect(member(line, "effect", str)),
         _seconds(line, "created_at"),
         _seconds_or_none(line, "planned_at"),
+        _text_or_none(line, "endpoint"),
+        tuple(_read_former(each) for each in member(line, "former_policies", list)),
     )
     told = member(line, "outcomes", dict)
     outcomes = {outcome: _count(told, outcome.value) for outcome in Outcome}
@@ -173,6 +185,19 @@ def _read_header(line: Line) -> tuple[Operation, float, int, dict[Outcome, int]]
     if sum(outcomes.values()) != _count(line, "planned"):
         raise ValueError("planned is not the sum of its outcomes")
     return operation, _seconds(line, "at"), line["planned"], outcomes
+
+
+def _read_policy(told: Mapping[str, Any]) -> Policy:
+    policy = Policy.from_json(member(told, "policy", dict))
+    if policy.to_json() != told["policy"]:
+        raise ValueError("policy is not complete")
+    return policy
+
+
+def _read_former(told: Any) -> FormerPolicy:
+    if not isinstance(told, Mapping) or told.keys() != {"until", "policy"}:
+        raise ValueError("former_policies has a member that is none")
+    return FormerPolicy(_read_policy(told), _seconds(told, "until"))
 
 
 def _read_item(line: Line, operation_id: str) -> Row:

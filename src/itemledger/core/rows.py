@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from itemledger.core.outcome import Event, Outcome
+from itemledger.core.outcome import Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.reconcile import Limits
-from itemledger.core.write_api import Scope
+from itemledger.core.write_api import Effect
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One planned run over many items: its name, the API and the target it writes to, and the policy it goes by.
 
-    ``planned_at`` is when its planning ended; before that nothing of it is sent. Times are the store's, in seconds
-    since 1970.
+    ``effect`` is what sending an item of it twice does, ``endpoint`` where its calls go (region, and the address where
+    it is not AWS's own), known from the first run of work on. ``former`` are the policies before this one, oldest
+    first. ``planned_at`` is when its planning ended; before that nothing of it is sent. Times are the store's, in
+    seconds since 1970.
     """
 
     operation_id: str
     api: str
     target: Mapping[str, Any]
     policy: Policy
+    effect: Effect = Effect.APPEND
     created_at: float = 0.0
     planned_at: float | None = None
+    endpoint: str | None = None
+    former: tuple[FormerPolicy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FormerPolicy:
+    """The policy that an operation went by until then."""
+
+    policy: Policy
+    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,7 @@ class Review(StrEnum):
     REFUSED = "refused"
     """The service rejects it, or it is over its own limit."""
     EXHAUSTED = "exhausted"
-    """Its attempts or its claims are used up."""
+    """Its attempts are used up, or its workers keep getting lost."""
     NO_LOOK_UP = "no_look_up"
     """It may be done, and nothing can be asked."""
     DIFFERENT = "different"
@@ -95,6 +107,8 @@ class Review(StrEnum):
     """The run's policy lets nothing be sent again after an unknown end without a person."""
     LATE_SUCCESS = "late_success"
     """It was given up, and then the late answer of an earlier attempt said that it is done."""
+    SOURCE_CHANGED = "source_changed"
+    """Its payload is no longer what was planned: planning the same item again lets it go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,8 @@ class Row:
     """One item of the ledger, as the store has it. ``number`` is its row number, in the order of planning.
 
     ``epoch`` is that of the claim which holds it, ``None`` when it is free; ``last_epoch`` of the last one that did.
-    ``attempts`` counts sends as claimed, ``claims`` every claim, ``look_ups`` those of the unknown end at hand.
+    ``attempts`` counts sends as claimed, ``claims`` every claim, ``lapses`` those whose lease ran out, ``look_ups``
+    those of the unknown end at hand.
     ``lost_attempts`` are sends whose end is unknown and which no look-up has ruled out. ``due_at`` is the next attempt
     or look-up, ``None`` when only a person or an earlier item of its group moves it on.
 
@@ -141,121 +156,7 @@ class Row:
     error_message: str | None = None
     review: Review | None = None
     dispatches: int = 0
-
-
-class Kind(StrEnum):
-    """What a claim is for."""
-
-    SEND = "send"
-    READ_BACK = "read_back"
-
-
-class BatchState(StrEnum):
-    """Where a claim stands; only the first two hold their items."""
-
-    CLAIMED = "claimed"
-    DISPATCHED = "dispatched"
-    RECORDED = "recorded"
-    RELEASED = "released"
-    LAPSED = "lapsed"
-    """Its lease ran out first."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallEvidence:
-    """What one call left behind, once for its whole batch; ``code`` is set where it had no usable response."""
-
-    request_id: str | None = None
-    code: str | None = None
-    message: str | None = None
-    sdk_retry_attempts: int | None = None
-    label: str | None = None
-    body_check: str | None = None
-    duration_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A claim: who holds which rows until when. ``epoch`` is new at each claim and proves that it is still his.
-
-    ``items`` is the exact composition in the order of the request, by row number. ``token`` is the request's own
-    idempotency token, made at the claim; ``replay_safe_until`` the end of the provider's window for what it sent.
-    """
-
-    epoch: int
-    operation_id: str
-    kind: Kind
-    worker: str
-    state: BatchState
-    lease_until: float
-    items: tuple[int, ...]
-    claimed_at: float
-    token: str
-    dispatched_at: float | None = None
-    ended_at: float | None = None
-    replay_scope: Scope | None = None
-    replay_safe_until: float | None = None
-    replay_of: int | None = None
-    evidence: CallEvidence | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a worker can take: its name, what fits into a send and into a look-up (``None``: it makes none of them),
-    and how long an item is left alone before it is looked up. Without ``new`` it takes nothing that is pending."""
-
-    worker: str
-    send: Limits | None
-    read_back: Limits | None = None
-    settle_s: float = 0.0
-    new: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """What a claim brought: a batch with its rows in order, or nothing to do now. ``at`` is the store's time of it.
-
-    ``exhausted`` are rows that the claim moved to terminal instead. ``wait_s`` is how long until something is due or
-    another worker's lease ends; ``None`` when nothing is left that a worker could move.
-    """
-
-    at: float
-    batch: Batch | None = None
-    rows: tuple[Row, ...] = ()
-    exhausted: tuple[Row, ...] = ()
-    wait_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """What a call or a look-up means for one row of a batch.
-
-    ``delay_s`` is until the next attempt or look-up, ``None`` when only a person moves it on. ``charged=False`` gives
-    the attempt, or the look-up, back. ``within_window`` says of a replay that the provider's window allows it, not the
-    run's policy. ``detail`` goes into the history.
-    """
-
-    row: int
-    event: Event
-    delay_s: float | None = 0.0
-    charged: bool = True
-    request_id: str | None = None
-    object_ref: str | None = None
-    error_code: str | None = None
-    error_message: str | None = None
-    review: Review | None = None
-    batch_limit: int | None = None
-    possible_duplicates: int = 0
-    within_window: bool = False
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """Which rows a record moved. With ``late`` it came after the claim was lost: kept as evidence, nothing moved."""
-
-    moved: tuple[int, ...] = ()
-    late: bool = False
+    lapses: int = 0
 
 
 class Decided(StrEnum):
@@ -267,25 +168,6 @@ class Decided(StrEnum):
     """Send it again."""
     TERMINAL = "terminal"
     """Leave it; for a terminal row this closes its review."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One transition of one row, append-only. ``event`` is an Event's value, or ``planned``, ``late`` or ``reviewed``.
-
-    ``detail`` is what the event itself carried (codes, verdict, who and why); ``evidence`` that of the call, from the
-    batch named by ``epoch``.
-    """
-
-    number: int
-    row: int
-    epoch: int | None
-    event: str
-    before: Outcome | None
-    after: Outcome
-    at: float
-    detail: Mapping[str, Any]
-    evidence: CallEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

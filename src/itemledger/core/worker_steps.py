@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from itemledger.core.answer import Answer, Failure
-from itemledger.core.rows import Ask, CallEvidence, Move, Row
+from itemledger.core.batches import Ask, CallEvidence, Move
+from itemledger.core.rows import Row
 from itemledger.core.write_api import Replay
 
 
@@ -20,7 +21,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Bring the entries of these rows, in order, each proven to be what was planned; or raise SourceChangedError."""
+    """Bring the entries of these rows, in order, each proven to be what was planned; SourceChangedError names those
+    that are not."""
 
     rows: Sequence[Row]
 
@@ -61,9 +63,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Give the claim back unsent; one that is lost already is no error."""
+    """Give the claim back unsent, some of its rows to be set aside; one that is lost already is no error."""
 
     epoch: int
+    set_aside: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,11 @@ class Alert:
     reason: str
     code: str | None
     request_id: str | None
+
+
+def alert_of(row: Row, reason: str, code: str | None, request_id: str | None) -> Alert:
+    """What may be told of a row."""
+    return Alert(row.number, row.item_id, row.operation_id, row.attempts, reason, code, request_id)
 
 
 Step: TypeAlias = Claim | Load | Dispatch | Call | Record | Release | Pause | Alert

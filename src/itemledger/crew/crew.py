@@ -7,7 +7,7 @@ import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from itemledger.core.answer import Answer, Failure, TerminalError
@@ -57,8 +57,8 @@ class _Tally:
 class Crew:
     """A ``Run`` for the drivers: ``due``, ``answered``, ``done``. The store's verbs happen in between, in their thread.
 
-    A fault (an input that changed, a store that fails) stops all workers at their next claim; what is in flight is
-    recorded first, then ``raise_fault`` raises it.
+    A fault (an input that cannot be read, a store that fails) stops all workers at their next claim; what is in flight
+    is recorded first, then ``raise_fault`` raises it.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Crew:
         look_up: LookUp | None,
         jitter: Callable[[float, float], float],
         concurrency: int = 4,
-        started_at: float,
+        clock: Callable[[], float],
         timeout_s: float,
         on_alert: Callable[[Alert], object] | None = None,
     ) -> None:
@@ -80,7 +80,8 @@ class Crew:
         self._payloads = payloads
         self._on_alert = on_alert
         self._policy = policy = operation.policy
-        self._now = started_at
+        self._clock = clock
+        self._now = started_at = clock()
         self._stop_at = started_at + timeout_s
         self._tally = _Tally()
         self._stopping = False
@@ -122,7 +123,8 @@ class Crew:
                 seat.resume_at = None
                 self._advance(index, None, now)
         while self._todo:
-            yield self._todo.popleft()
+            # The claim before it may have waited for the store: the call's own time begins here.
+            yield replace(self._todo.popleft(), started_at=max(now, self._clock()))
         waits = [seat.resume_at for seat in self._seats if seat.resume_at is not None]
         if not self.done:
             yield WaitUntil(max(now, min([*waits, self.deadline if self._stopping else self._stop_at])))
@@ -213,9 +215,9 @@ class Crew:
                         self._late |= late
                         if not late:
                             self._moved.update(target_of(move.event) for move in moves)
-                    case Release(epoch):
+                    case Release(epoch, set_aside):
                         with suppress(ClaimLostError):
-                            self._store.release(epoch)
+                            self._store.release(epoch, set_aside=set_aside)
                     case Pause(seconds):
                         seat.resume_at = now + seconds
                         return

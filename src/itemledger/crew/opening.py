@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from botocore.client import BaseClient
-
 from itemledger.apis.registry import write_api
 from itemledger.core.rows import Operation, Row
 from itemledger.core.worker_steps import Alert
-from itemledger.core.write_api import Effect, Entry, WriteApi
+from itemledger.core.write_api import Entry
+from itemledger.crew.clients import check_client, check_kind, place_of
 from itemledger.crew.crew import Crew
 from itemledger.crew.look_up import HookLookUp, Routed, RoutedAsync
 from itemledger.errors import LedgerError, ManifestError
@@ -30,9 +28,12 @@ class WorkOptions(TypedDict, total=False):
     ``concurrency`` workers share the run (default 4); ``timeout_s`` ends it (default 3,600), after which calls in
     flight get the policy's ``call_timeout_s`` to end. ``look_up(entries)`` asks the caller's own system of record and
     returns a ``Verdict`` for each entry; it goes before the API's look-up. ``payload(row)`` brings an item that the
-    ledger does not keep. ``on_alert(alert)`` is told of every row that became terminal. ``allow_sdk_retries=True``
-    lets a client resend by itself where a second send is a second effect: such a success is then marked as possibly
-    duplicated. ``clock`` and ``jitter`` can be replaced in tests.
+    ledger does not keep. ``on_alert(alert)`` is told of every row that became terminal or was set aside.
+
+    ``allow_sdk_retries=True`` lets a client resend by itself where a second send is a second effect: such a success is
+    then marked as possibly duplicated. ``moved=True`` says that the target is where this client's calls go from now on,
+    region and endpoint; without it a client of another place is refused. ``clock`` and ``jitter`` can be replaced in
+    tests.
     """
 
     concurrency: int
@@ -41,6 +42,7 @@ class WorkOptions(TypedDict, total=False):
     payload: Callable[[Row], object] | None
     on_alert: Callable[[Alert], object] | None
     allow_sdk_retries: bool
+    moved: bool
     clock: Callable[[], float]
     jitter: Callable[[float, float], float]
 
@@ -62,7 +64,8 @@ def open_work(
     """Checks what is asked for and sets up the crew.
 
     Raises LedgerError for an operation that is not there, not planned to its end, or of a provider that is not built
-    in, and ManifestError for bounds out of range, a client of the other driver, or one that could send twice unseen.
+    in, or whose calls went elsewhere before, and ManifestError for bounds out of range, a client of the other driver,
+    or one that could send twice unseen or for longer than the policy lets a call take.
     """
     operation = _operation(store, operation_id)
     api = write_api(operation.api).of(operation.target)
@@ -73,8 +76,11 @@ def open_work(
         raise ManifestError(f"timeout_s={timeout_s!r}: give seconds, more than zero and finite")
     observe(client, api.operation, api.service)
     hook = options.get("look_up")
-    _check_kind(client, hook, asynchronous=asynchronous)
-    _check_client(client, api, operation, allow_sdk_retries=options.get("allow_sdk_retries", False))
+    check_kind(client, hook, asynchronous=asynchronous)
+    check_client(client, api, operation.policy, allow_sdk_retries=options.get("allow_sdk_retries", False))
+    place = place_of(client)
+    if place is not None and place != operation.endpoint:
+        store.set_endpoint(operation_id, place, moved=options.get("moved", False))
     clock = options.get("clock", time.monotonic)
     payloads = Payloads(api, options.get("payload"))
     crew = Crew(
@@ -85,7 +91,7 @@ def open_work(
         look_up=api.look_up if hook is None else HookLookUp(api),
         jitter=options.get("jitter", random.uniform),
         concurrency=concurrency,
-        started_at=clock(),
+        clock=clock,
         timeout_s=timeout_s,
         on_alert=options.get("on_alert"),
     )
@@ -101,34 +107,3 @@ def _operation(store: Store, operation_id: str) -> Operation:
     if operation.planned_at is None:
         raise LedgerError(f"planning of {operation_id!r} was interrupted, so nothing of it is sent; plan it again")
     return operation
-
-
-def _check_kind(client: Any, hook: Callable[..., Any] | None, *, asynchronous: bool) -> None:
-    """What blocks has sent before that shows, and what must be awaited answers nothing to who does not."""
-    if asynchronous and isinstance(client, BaseClient) and not _of_aiobotocore(client):
-        raise ManifestError("client= is boto3's, which blocks; give one of aiobotocore, or use itemledger.work")
-    if not asynchronous and inspect.iscoroutinefunction(hook):
-        raise ManifestError("look_up= is a coroutine function; give a plain one, or use itemledger.aio.work")
-
-
-def _of_aiobotocore(client: BaseClient) -> bool:
-    return any(base.__module__.partition(".")[0] == "aiobotocore" for base in type(client).__mro__)
-
-
-def _check_client(client: Any, api: WriteApi, operation: Operation, *, allow_sdk_retries: bool) -> None:
-    """A client whose calls outlive the lease, or which sends again by itself, would undo what the ledger promises."""
-    config = getattr(getattr(client, "meta", None), "config", None)
-    if config is None:
-        return
-    longest_s = (config.connect_timeout or 0) + (config.read_timeout or 0)
-    attempts = (config.retries or {}).get("total_max_attempts")
-    if attempts != 1 and api.effect is Effect.APPEND and not allow_sdk_retries:
-        raise ManifestError(
-            f"this client may send by itself again, and a second {api.name} is a second effect; make it with "
-            'Config(retries={"total_max_attempts": 1}), or pass allow_sdk_retries=True to have such successes marked'
-        )
-    if attempts == 1 and longest_s >= operation.policy.lease_s:
-        raise ManifestError(
-            f"a call of this client may take {longest_s:g} s, which is not shorter than the lease of "
-            f"{operation.policy.lease_s:g} s; give it shorter connect_timeout and read_timeout, or a longer lease_s"
-        )

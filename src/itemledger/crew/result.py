@@ -51,7 +51,7 @@ class WorkResult:
 
     @property
     def decision(self) -> Decision:
-        """By the truth table of the reads: unknown outcomes that wait for a person, or a cause that does not pass,
+        """By the truth table of the reads: rows without an end that wait for a person, or a cause that does not pass,
         hold; open rows retry; refused rows reject; all succeeded accepts."""
         if self.complete:
             return Decision.REJECT if self.counts[Outcome.TERMINAL] else Decision.ACCEPT

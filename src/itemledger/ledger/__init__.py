@@ -1,20 +1,12 @@
 """The durable outcome ledger: one row for every item before the call, and exactly one outcome for each after it."""
 
+from itemledger.core.batches import HistoryEntry
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.policy import OnUnknown, Policy
 from itemledger.core.report_check import Report, verify_report
-from itemledger.core.rows import (
-    Conflict,
-    Decided,
-    HistoryEntry,
-    Operation,
-    Pruned,
-    Review,
-    Row,
-    Source,
-)
+from itemledger.core.rows import Conflict, Decided, FormerPolicy, Operation, Pruned, Review, Row, Source
 from itemledger.core.worker_steps import Alert
-from itemledger.core.write_api import Replay, Scope, Verdict
+from itemledger.core.write_api import Effect, Replay, Scope, Verdict
 from itemledger.ledger.ledger import Ledger
 from itemledger.ledger.memory import MemoryStore
 from itemledger.ledger.opening import open_ledger
@@ -29,7 +21,9 @@ __all__ = [
     "Alert",
     "Conflict",
     "Decided",
+    "Effect",
     "Event",
+    "FormerPolicy",
     "HistoryEntry",
     "Ledger",
     "MemoryStore",

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from itemledger.core.batches import HistoryEntry
 from itemledger.core.judging import Pauses, Storm
 from itemledger.core.outcome import Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Decided, HistoryEntry, Operation, Pruned, Row
+from itemledger.core.rows import Decided, Operation, Pruned, Row
 from itemledger.core.write_api import Verdict
 from itemledger.errors import LedgerError, ManifestError
 from itemledger.ledger import own_look_up, planning, report
@@ -54,15 +55,16 @@ class Ledger:
         api: PlanApi,
         items: Iterable[object],
         *,
-        policy: Policy = DEFAULT_POLICY,
+        policy: Policy | None = None,
         store_payloads: bool = False,
     ) -> PlanResult:
         """Writes a row for every item before anything is sent; planning the same items again changes nothing.
 
         An item whose key has another payload in the ledger is refused and named in ``conflicts``, the others are
         planned: ``raise_for_conflicts`` makes an error of it. ``store_payloads`` keeps the items themselves in the
-        ledger. The policy is that of the operation from here on. Raises ManifestError for an item that could never be
-        sent, with its position, and LedgerError when the operation is for another API or target.
+        ledger. A policy that is given is the operation's from here on, and the one before it is kept in ``former``;
+        without one the operation keeps its own. Raises ManifestError for an item that could never be sent, with its
+        position, and LedgerError when the operation is for another API or target.
         """
         sourced = (
             (value, planning.stored(value, position) if store_payloads else None)
@@ -76,14 +78,15 @@ class Ledger:
         api: PlanApi,
         items: Iterable[Sourced],
         *,
-        policy: Policy = DEFAULT_POLICY,
+        policy: Policy | None = None,
         on_chunk: Callable[[PlanResult], object] | None = None,
     ) -> PlanResult:
         """The same for items with the place where a worker finds each again, such as a line of a file.
 
         ``on_chunk`` is told how far it is after each thousand items.
         """
-        self.store.open_operation(Operation(operation_id, api.name, api.target, policy))
+        operation = Operation(operation_id, api.name, api.target, policy or DEFAULT_POLICY, api.effect)
+        self.store.open_operation(operation, keep_policy=policy is None)
         return planning.plan(self.store, operation_id, api, items, on_chunk=on_chunk)
 
     # ------------------------------------------------------------------------------------------ the caller's worker
@@ -100,8 +103,9 @@ class Ledger:
         """Rows for a worker of the caller's own: ``with ledger.claim("refunds") as batch``.
 
         Afterwards a batch that was not dispatched is given back, and one that was is recorded once, also when an
-        error leaves the block; rows of which nothing was said may have been done. ``on_alert`` is told of every row
-        that ended as terminal. Raises ClaimLostError at the end when the lease ran out meanwhile.
+        error leaves the block; rows of which nothing was said may have been done. Where the operation's ``OwnApi`` has
+        no look-up, a claim first settles unknown ends by its policy. ``on_alert`` is told of every row that ended as
+        terminal. Raises ClaimLostError at the end when the lease ran out meanwhile.
         """
         operation = self._planned(operation_id)
         return OwnClaim(
@@ -126,7 +130,8 @@ class Ledger:
         """Settles rows whose end is unknown until none of them is due; ``look_up`` says of each what is there.
 
         Only ``absent_conclusive`` lets a row be sent again. A look-up that raises leaves its row open; what else was
-        learned is recorded, then the error is raised. Comes back with how many rows got which verdict.
+        learned is recorded, then the error is raised. Comes back with how many rows got which verdict. Raises
+        LedgerError for an operation whose ``OwnApi`` was planned without ``looks_up=True``.
         """
         operation = self._planned(operation_id)
         return own_look_up.reconcile(

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from itemledger.core import moves
+from itemledger.core.batches import Ask, Batch, BatchState, CallEvidence, Claimed, HistoryEntry, Kind, Move, Recorded
+from itemledger.core.deciding import choice, decided_row
 from itemledger.core.outcome import FINAL, Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import (
-    Ask,
-    Batch,
-    BatchState,
-    CallEvidence,
-    Claimed,
-    Conflict,
-    Decided,
-    HistoryEntry,
-    Kind,
-    Move,
-    NewItem,
-    Operation,
-    Planned,
-    Pruned,
-    Recorded,
-    Row,
-    Source,
-)
+from itemledger.core.rows import Conflict, Decided, NewItem, Operation, Planned, Pruned, Review, Row, Source
 from itemledger.core.write_api import Replay
 from itemledger.errors import LedgerError
 from itemledger.ledger.memory_claims import Claims
@@ -38,11 +22,15 @@ from itemledger.ledger.rules import (
     OPEN,
     check_dispatched,
     check_moves,
+    check_new,
     check_open,
     check_person,
+    check_set_aside,
     check_windows,
     kept_because,
     same_target,
+    with_endpoint,
+    with_policy,
 )
 
 
@@ -51,16 +39,19 @@ class MemoryStore(MemoryRows):
 
     # ------------------------------------------------------------------------------------------------- planning
 
-    def open_operation(self, operation: Operation) -> Operation:
+    def open_operation(self, operation: Operation, *, keep_policy: bool = False) -> Operation:
         now = self.now()
         known = self._operations.get(operation.operation_id)
         if known is None:
             known = replace(operation, created_at=now, planned_at=None)
         else:
             same_target(known, operation)
-            known = replace(known, policy=operation.policy)
+            known = known if keep_policy else with_policy(known, operation.policy, now)
         self._operations[known.operation_id] = known
         return known
+
+    def set_endpoint(self, operation_id: str, endpoint: str, *, moved: bool = False) -> None:
+        self._operations[operation_id] = with_endpoint(self._operation(operation_id), endpoint, moved=moved)
 
     def plan(self, operation_id: str, items: Sequence[NewItem]) -> Planned:
         now = self.now()
@@ -74,11 +65,16 @@ class MemoryStore(MemoryRows):
                 new += 1
             elif moves.is_same(other, operation_id, item):
                 repeated += 1
-                if other.outcome is not Outcome.SUCCEEDED and item.source != Source():
-                    self._rows[other.number] = replace(other, source=item.source)
+                self._plan_again(other, item.source, now)
             else:
                 refused.append(Conflict(position, other.number, other.operation_id))
         return Planned(new, repeated, tuple(refused))
+
+    def _plan_again(self, row: Row, source: Source, now: float) -> None:
+        if row.outcome is not Outcome.SUCCEEDED and source != Source():
+            row = self._rows[row.number] = replace(row, source=source)
+        if row.review is Review.SOURCE_CHANGED:
+            self._write(moves.planned_again(row, now), "planned_again", now)
 
     def planning_ended(self, operation_id: str) -> None:
         now = self.now()
@@ -120,8 +116,8 @@ class MemoryStore(MemoryRows):
         if taken is None:
             return Claimed(now, exhausted=exhausted, wait_s=claims.wait_s())
         kind, rows, replay_of = taken
-        epoch = len(self._batches) + 1
-        token = hashlib.sha256(f"{self._ledger_id}:{epoch}".encode()).hexdigest()[:32]
+        epoch = max(self._batches, default=0) + 1
+        token = secrets.token_hex(16)  # drawn, not counted: a ledger restored from a copy counts the same again
         lost = None if replay_of is None else self._batches[replay_of]
         batch = Batch(
             epoch,
@@ -164,6 +160,8 @@ class MemoryStore(MemoryRows):
 
     def record(self, epoch: int, evidence: CallEvidence, moves_: Sequence[Move]) -> Recorded:
         now = self.now()
+        if epoch not in self._batches and 0 < epoch < max(self._batches, default=0):
+            return Recorded(late=True)  # pruned since, with all its rows
         batch = self.batch(epoch)
         check_moves(batch, moves_)
         check_dispatched(batch)
@@ -176,11 +174,14 @@ class MemoryStore(MemoryRows):
         self._batches[epoch] = replace(batch, state=BatchState.RECORDED, ended_at=now, evidence=evidence)
         return Recorded(batch.items)
 
-    def release(self, epoch: int) -> None:
+    def release(self, epoch: int, *, set_aside: Collection[int] = ()) -> None:
         now = self.now()
         batch = self._open(epoch, None, (BatchState.CLAIMED,))
+        check_set_aside(batch, set_aside)
         for number in batch.items:
-            self._rows[number] = moves.released(self._rows[number], batch.kind, now)
+            row = self._rows[number] = moves.released(self._rows[number], batch.kind, now)
+            if number in set_aside:
+                self._write(moves.set_aside(row), "set_aside", now, epoch=epoch)
         self._batches[epoch] = replace(batch, state=BatchState.RELEASED, ended_at=now)
 
     def _keep_late(self, batch: Batch, evidence: CallEvidence, moves_: Sequence[Move], now: float) -> None:
@@ -199,8 +200,8 @@ class MemoryStore(MemoryRows):
         now = self.now()
         check_person(who, why)
         row = self.row(number)
-        event, _ = moves.choice(row, decided)
-        after = moves.decided_row(row, decided, now)
+        event, _ = choice(row, decided)
+        after = decided_row(row, decided, self._operation(row.operation_id).effect, now)
         self._write(after, event or "reviewed", now, detail={"decided": decided.value, "who": who, "why": why})
         return after
 
@@ -219,21 +220,29 @@ class MemoryStore(MemoryRows):
         for number in gone:
             del self._rows[number]
         self._history = [entry for entry in self._history if entry.row not in set(gone)]
+        last = max(self._batches, default=0)  # its epoch must not come again
+        for batch in [*self._batches.values()]:
+            if (
+                batch.operation_id == operation_id
+                and batch.epoch != last
+                and batch.state not in OPEN
+                and not set(batch.items) & self._rows.keys()
+            ):
+                del self._batches[batch.epoch]
         return Pruned(len(gone), dict(kept))
 
-    def restore(self, operation: Operation, rows: Sequence[Row]) -> int:
+    def restore(self, operation: Operation, rows: Iterable[Row]) -> int:
         now = self.now()
-        known = self._operations.get(operation.operation_id)
-        if known is not None:
-            same_target(known, operation)
+        check_new(self._operations.get(operation.operation_id))
+        rows = list(rows)
         keys = {row.idempotency_key for row in self._rows.values()}
-        ids = {row.item_id for row in self._rows.values() if row.operation_id == operation.operation_id}
+        ids: set[str] = set()
         for row in rows:
             if row.item_id in ids or row.idempotency_key in keys:
                 raise LedgerError(f"row {row.number} of the report is in this ledger already; import into a new one")
             ids.add(row.item_id)
             keys.add(row.idempotency_key)
-        self._operations.setdefault(operation.operation_id, operation)
+        self._operations[operation.operation_id] = operation
         for row in rows:
             self._numbers += 1
             restored = moves.restored(row, self._numbers, operation.operation_id, now)
@@ -274,7 +283,9 @@ class MemoryStore(MemoryRows):
             if (other.operation_id, other.group_id) == (row.operation_id, row.group_id) and other.outcome not in FINAL
         ]
         first = min(group, key=lambda other: other.number, default=None)
-        if first is not None and first.outcome is Outcome.PENDING and first.due_at is None and first.epoch is None:
+        if first is None or first.outcome is not Outcome.PENDING:
+            return
+        if first.due_at is None and first.epoch is None and first.review is None:
             self._rows[first.number] = replace(first, due_at=now)
 
     def _note(

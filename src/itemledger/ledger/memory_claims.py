@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from itemledger.core import moves
+from itemledger.core.batches import Ask, Batch, BatchState, Kind
 from itemledger.core.outcome import FINAL, Event, Outcome
 from itemledger.core.packing import pack, pack_look_ups
-from itemledger.core.rows import Ask, Batch, BatchState, Kind, Operation, Row
+from itemledger.core.rows import Operation, Row
 from itemledger.ledger.rules import OPEN, SWEEP, looked_up_enough, used_up, window_closes
 
 SENDABLE = (Outcome.PENDING, Outcome.RETRYABLE)
@@ -51,7 +52,7 @@ class Claims:
     def late(self) -> None:
         for row in self._free(Outcome.RETRYABLE, Outcome.RECONCILE):
             if row.late_epoch is not None:
-                self._write(moves.swept(row, Event.FOUND, self._now), Event.FOUND, self._now, epoch=row.late_epoch)
+                self._write(self._swept(row, Event.FOUND), Event.FOUND, self._now, epoch=row.late_epoch)
 
     def windows(self) -> None:
         self._give_up(lambda row: row.lost_attempts > 0 and used_up(row, self._policy))
@@ -60,16 +61,16 @@ class Claims:
 
     def _give_up(self, must: Callable[[Row], bool]) -> None:
         for row in [row for row in self._free(Outcome.RETRYABLE) if must(row)]:
-            self._write(moves.swept(row, Event.REPLAY_EXPIRED, self._now), Event.REPLAY_EXPIRED, self._now)
+            self._write(self._swept(row, Event.REPLAY_EXPIRED), Event.REPLAY_EXPIRED, self._now)
 
     def caps(self) -> tuple[Row, ...]:
         spent = [row for row in self._due(*SENDABLE) if used_up(row, self._policy)][:SWEEP]
-        exhausted = tuple(moves.swept(row, Event.EXHAUSTED, self._now) for row in spent)
+        exhausted = tuple(self._swept(row, Event.EXHAUSTED) for row in spent)
         for row in exhausted:
             self._write(row, Event.EXHAUSTED, self._now)
         unsettled = [row for row in self._due(Outcome.RECONCILE) if looked_up_enough(row, self._policy)][:SWEEP]
         for row in unsettled:
-            self._write(moves.swept(row, Event.INCONCLUSIVE, self._now), Event.INCONCLUSIVE, self._now)
+            self._write(self._swept(row, Event.INCONCLUSIVE), Event.INCONCLUSIVE, self._now)
         return exhausted
 
     def pick(self) -> tuple[Kind, list[Row], int | None] | None:
@@ -99,6 +100,9 @@ class Claims:
                 due_at = row.due_at if row.replay_of is None else self._whole_at(row.replay_of)
                 moments += [] if due_at is None else [due_at]
         return max(0.0, min(moments) - self._now) if moments else None
+
+    def _swept(self, row: Row, event: Event) -> Row:
+        return moves.swept(row, event, self._operation.effect, self._now)
 
     def _free(self, *outcomes: Outcome) -> list[Row]:
         return [

@@ -10,8 +10,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from itemledger.core.batches import Batch, HistoryEntry
 from itemledger.core.outcome import Outcome
-from itemledger.core.rows import Batch, HistoryEntry, Operation, Row, Snapshot
+from itemledger.core.rows import Operation, Row, Snapshot
 from itemledger.errors import LedgerError
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from itemledger.core import exact_json
+from itemledger.core.batches import Ask, Batch, CallEvidence, Claimed, Kind
 from itemledger.core.judging import Pauses
 from itemledger.core.reconcile import Finding, Limits
-from itemledger.core.rows import Ask, Batch, CallEvidence, Claimed, Operation, Row
+from itemledger.core.rows import Operation, Row
 from itemledger.core.write_api import Replay
 from itemledger.errors import ClaimLostError, LedgerError
+from itemledger.ledger.own_api import settled_by_policy
+from itemledger.ledger.own_look_up import BY_POLICY, settle_by_policy
 from itemledger.ledger.own_words import (
     NO_ONE_OUTCOME,
     OnAlert,
@@ -26,7 +30,10 @@ from itemledger.ledger.store import Store
 
 
 class OwnClaim:
-    """``with ledger.claim(...) as batch``: claims on the way in, releases or records on the way out."""
+    """``with ledger.claim(...) as batch``: claims on the way in, releases or records on the way out.
+
+    Where nothing can be asked of the provider, the way in also settles unknown ends by the operation's policy.
+    """
 
     def __init__(
         self,
@@ -40,7 +47,8 @@ class OwnClaim:
     ) -> None:
         self._store = store
         self._operation = operation
-        self._ask = Ask(worker or worker_name(), Limits(max_items), settle_s=settle_s(operation.policy))
+        by_policy = BY_POLICY if settled_by_policy(operation) else None
+        self._ask = Ask(worker or worker_name(), Limits(max_items), by_policy, settle_s(operation.policy))
         self._on_alert = on_alert
         self._pauses = pauses
         self._batch: OwnBatch | None = None
@@ -48,7 +56,13 @@ class OwnClaim:
     def __enter__(self) -> OwnBatch:
         if self._batch is not None:
             raise LedgerError("this claim was used already; ask the ledger for another one")
-        claimed = self._store.claim(self._operation.operation_id, self._ask)
+        while True:  # bounded: what a round has settled is not due any more, and lost claims are counted
+            claimed = self._store.claim(self._operation.operation_id, self._ask)
+            if claimed.batch is None or claimed.batch.kind is Kind.SEND:
+                break
+            with suppress(ClaimLostError):  # another worker's claim has them now
+                settle_by_policy(self._store, self._operation, self._pauses, claimed)
+            alert_exhausted(claimed, self._on_alert)
         self._batch = OwnBatch(self._store, claimed)
         try:
             alert_exhausted(claimed, self._on_alert)
@@ -77,7 +91,9 @@ class OwnBatch:
     """Rows that are held for the caller's own worker, in the order in which to send them; none when nothing is due.
 
     ``dispatch`` comes before the send, then one word for each row: ``succeeded``, ``unprocessed``, ``transient``,
-    ``rejected`` or ``unknown``. Rows without a word may have been done: they are looked up, or wait for a person.
+    ``rejected`` or ``unknown``. Rows without a word may have been done: they wait for a look-up where the provider's
+    ``OwnApi`` has one, and else for the next claim, which sends them again only as far as a live window or an
+    at-least-once policy allows and leaves the rest to a person.
     ``wait_s`` is how long until something is due where nothing is now; ``None`` when nothing more will be.
     """
 
@@ -86,6 +102,7 @@ class OwnBatch:
         self._batch = claimed.batch
         self._words: dict[int, Word] = {}
         self._dispatched_at: float | None = None
+        self._protected = False
         self._lost = False
         self._ended = False
         self.rows = claimed.rows
@@ -127,7 +144,7 @@ class OwnBatch:
         except ClaimLostError:
             self._lost = True
             raise
-        self._dispatched_at = now
+        self._dispatched_at, self._protected = now, replay is not None
 
     def heartbeat(self) -> None:
         """The whole lease again, from now; ClaimLostError when it has run out."""
@@ -194,7 +211,7 @@ class OwnBatch:
             self._release()
             return
         code = NO_ONE_OUTCOME if error is None else type(error).__name__
-        moves = moves_of(self.rows, self._words, operation.policy, pauses, silence_code=code)
+        moves = moves_of(self.rows, self._words, operation, pauses, silence_code=code, protected=self._protected)
         evidence = CallEvidence(
             only_request_id(self._words),
             None if error is None else code,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, cast
 
-from itemledger.core.judging import Pauses
+from itemledger.core.answer import Answer, Failure
+from itemledger.core.batches import Claimed, Move
+from itemledger.core.judging import Judge, Pauses
 from itemledger.core.outcome import Event
-from itemledger.core.policy import Policy
-from itemledger.core.reconcile import Finding
-from itemledger.core.rows import Claimed, Move, Review, Row
-from itemledger.core.worker_steps import Alert
+from itemledger.core.policy import OnUnknown, Policy
+from itemledger.core.reconcile import Finding, Mention, Silence
+from itemledger.core.rows import Operation, Row
+from itemledger.core.worker_steps import Alert, alert_of
+from itemledger.core.write_api import Effect, Entry, ItemError, Proof, WriteApi
+from itemledger.ledger.own_api import settled_by_policy
 
 #: The error code of a row of which its worker said nothing, or two things.
 NO_ONE_OUTCOME = "NoOneOutcome"
@@ -33,19 +37,25 @@ class Word:
 
 
 def moves_of(
-    rows: Sequence[Row], words: Mapping[int, Word], policy: Policy, pauses: Pauses, *, silence_code: str
+    rows: Sequence[Row],
+    words: Mapping[int, Word],
+    operation: Operation,
+    pauses: Pauses,
+    *,
+    silence_code: str,
+    protected: bool,
 ) -> list[Move]:
-    """One move for each row, in order; ``silence_code`` becomes the error code of rows without a word."""
-    succeeded = sum(word.finding is Finding.SUCCEEDED for word in words.values())
-    pauses.answered(succeeded)
-    pause = pauses.after_failure(len(rows) - succeeded) if succeeded < len(rows) else None
+    """One move for each row, in order; ``silence_code`` becomes the error code of rows without a word.
+
+    ``protected`` says that the provider recognises a repeat of this send.
+    """
     silence = Word(Finding.UNKNOWN, silence_code)
-    moves = []
-    for row in rows:
-        # Without a pause when it is exhausted anyway: the next claim says so at once.
-        delay_s = 0.0 if pause is None or row.attempts >= policy.max_attempts else pause(row.attempts, False)
-        moves.append(_move(row, words.get(row.number, silence), policy, delay_s))
-    return moves
+    said = [words.get(row.number, silence) for row in rows]
+    policy, looks_up = operation.policy, not settled_by_policy(operation)
+    judge = Judge(cast(WriteApi, _Said(operation.effect, said)), policy, pauses, settle_s(policy), looks_up=looks_up)
+    moves = judge.moves(rows, [], Answer({}, sdk_retry_attempts=0))
+    may_repeat = not looks_up and (protected or policy.on_unknown is OnUnknown.AT_LEAST_ONCE)
+    return [_as_told(move, word, policy, may_repeat=may_repeat) for move, word in zip(moves, said, strict=True)]
 
 
 def only_request_id(words: Mapping[int, Word]) -> str | None:
@@ -68,7 +78,7 @@ def alert_exhausted(claimed: Claimed, on_alert: OnAlert | None) -> None:
     """Tells of the rows that a claim gave up."""
     if on_alert is not None:
         for row in claimed.exhausted:
-            on_alert(_alert(row, Event.EXHAUSTED, row.error_code, row.request_id))
+            on_alert(alert_of(row, Event.EXHAUSTED.value, row.error_code, row.request_id))
 
 
 def alert_refused(rows: Sequence[Row], moves: Sequence[Move], on_alert: OnAlert | None) -> None:
@@ -76,37 +86,41 @@ def alert_refused(rows: Sequence[Row], moves: Sequence[Move], on_alert: OnAlert 
     if on_alert is not None:
         for row, move in zip(rows, moves, strict=True):
             if move.event is Event.REFUSED:
-                on_alert(_alert(row, Event.REFUSED, move.error_code, move.request_id))
+                on_alert(alert_of(row, Event.REFUSED.value, move.error_code, move.request_id))
 
 
-def _alert(row: Row, event: Event, code: str | None, request_id: str | None) -> Alert:
-    return Alert(row.number, row.item_id, row.operation_id, row.attempts, event.value, code, request_id)
-
-
-def _move(row: Row, word: Word, policy: Policy, delay_s: float) -> Move:
-    lost = Move(
-        row.number,
-        Event.LOST,
-        settle_s(policy),
+def _as_told(move: Move, word: Word, policy: Policy, *, may_repeat: bool) -> Move:
+    """The move with what the worker told of this row alone."""
+    if move.event is Event.LOST and move.delay_s is not None and not may_repeat:
+        # Only sends are spread. Who looks up says when, and a person is told at the next claim, not after a pause.
+        move = replace(move, delay_s=settle_s(policy))
+    return replace(
+        move,
         request_id=word.request_id,
         object_ref=word.object_ref,
         error_code=word.code,
         error_message=word.message,
     )
-    match word.finding:
-        case Finding.SUCCEEDED:
-            # A send that an open window protects is the provider's to recognise.
-            duplicates = 0 if row.replay_until is not None else row.lost_attempts
-            return replace(lost, event=Event.CONFIRMED, delay_s=0.0, possible_duplicates=duplicates)
-        case Finding.UNPROCESSED:
-            return replace(lost, event=Event.LEFT_UNPROCESSED, delay_s=delay_s)
-        case Finding.REJECTED if word.code not in policy.retry_codes:
-            return replace(lost, event=Event.REFUSED, delay_s=0.0, review=Review.REFUSED)
-        case Finding.TRANSIENT | Finding.REJECTED:
-            return replace(lost, event=Event.FAILED_TRANSIENTLY, delay_s=delay_s)
-        case Finding.UNKNOWN:
-            return lost
-        case Finding.RETURNED | Finding.PROCESSED_NOT_RETURNED:
-            raise AssertionError(word.finding)  # of reads only
-        case _:
-            assert_never(word.finding)
+
+
+class _Said:
+    """The words in the place of a response, for the judge of all other sends."""
+
+    replay = None
+    own_effect_codes: frozenset[str] = frozenset()
+
+    def __init__(self, effect: Effect, said: Sequence[Word]) -> None:
+        self.effect = effect
+        self._said = said
+
+    def mentions(self, sent: Sequence[Entry], response: Mapping[str, Any]) -> Iterator[Mention]:
+        for position, word in enumerate(self._said):
+            # The policy's retry codes are for what was rejected: none of them turns an unknown end into a known one.
+            code = word.code if word.finding is Finding.REJECTED else None
+            yield Mention(position, word.finding, None if code is None else ItemError(code))
+
+    def silence(self) -> Silence:
+        return Silence.FORBIDDEN
+
+    def explain(self, failure: Failure) -> Proof:
+        return Proof.NOTHING

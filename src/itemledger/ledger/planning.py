@@ -11,7 +11,7 @@ from itemledger.core import exact_json
 from itemledger.core.payload_hash import derived_key, payload_hash
 from itemledger.core.reconcile import Limits
 from itemledger.core.rows import Conflict, NewItem, Planned, Source
-from itemledger.core.write_api import Entry
+from itemledger.core.write_api import Effect, Entry
 from itemledger.errors import KeyReusedError, ManifestError
 from itemledger.ledger.store import Store
 
@@ -29,6 +29,7 @@ class PlanApi(Protocol):
 
     name: str
     limits: Limits
+    effect: Effect
 
     @property
     def target(self) -> Mapping[str, Any]:
@@ -109,10 +110,11 @@ def at_position(error: ManifestError, position: int) -> ManifestError:
 
 def new_item(operation_id: str, api: PlanApi, entry: Entry, source: Source | None) -> NewItem:
     """The row-to-be of an entry; over its own limit it will be terminal, with its measured size."""
+    payload = payload_hash(entry.payload)
     return NewItem(
         entry.item_id,
-        entry.idempotency_key or derived_key(operation_id, entry.item_id),
-        payload_hash(entry.payload),
+        entry.idempotency_key or derived_key(operation_id, entry.item_id, payload),
+        payload,
         entry.size_bytes,
         source or Source(),
         entry.group_id,

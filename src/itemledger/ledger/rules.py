@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
+from itemledger.core.batches import Batch, BatchState, Move
 from itemledger.core.outcome import FINAL
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Batch, BatchState, Move, Operation, Row
+from itemledger.core.rows import FormerPolicy, Operation, Row
 from itemledger.errors import ClaimLostError, LedgerError, LedgerLawError
 
 #: The states in which a claim holds its rows.
@@ -19,11 +21,40 @@ SWEEP = 1000
 def same_target(known: Operation, asked: Operation) -> None:
     """LedgerError when a name is taken by another API or target."""
     # As text, for the order of members counts: a table's partition key comes before its sort key.
-    if (known.api, json.dumps(known.target)) != (asked.api, json.dumps(asked.target)):
+    if (known.api, json.dumps(known.target), known.effect) != (asked.api, json.dumps(asked.target), asked.effect):
         raise LedgerError(
             f"operation {known.operation_id!r} of this ledger is for {known.api} with another target or API; "
             "choose another name for this one"
         )
+
+
+def check_new(known: Operation | None) -> None:
+    """LedgerError when the operation of a report is here already."""
+    if known is not None:
+        raise LedgerError(f"operation {known.operation_id!r} is in this ledger already; import into a new one")
+
+
+def with_policy(known: Operation, policy: Policy, now: float) -> Operation:
+    """The operation under another policy; the one before is kept with the time until which it held."""
+    if policy == known.policy:
+        return known
+    return replace(known, policy=policy, former=(*known.former, FormerPolicy(known.policy, now)))
+
+
+def with_endpoint(known: Operation, endpoint: str, *, moved: bool) -> Operation:
+    """The operation with the place its calls go to; LedgerError when it is known to be another one."""
+    if known.endpoint not in (None, endpoint) and not moved:
+        raise LedgerError(
+            f"the calls of operation {known.operation_id!r} went to {known.endpoint} and would now go to {endpoint}; "
+            "work on it with the first, or say that the target has moved (moved=True, --moved)"
+        )
+    return replace(known, endpoint=endpoint)
+
+
+def check_set_aside(batch: Batch, set_aside: Collection[int]) -> None:
+    """LedgerLawError for a row that the claim does not hold."""
+    if not set(set_aside) <= set(batch.items):
+        raise LedgerLawError(f"epoch {batch.epoch} does not hold all of the rows that are to be set aside")
 
 
 def check_open(batch: Batch, now: float | None, states: Collection[BatchState]) -> None:
@@ -50,13 +81,13 @@ def window_closes(row: Row, policy: Policy, now: float) -> bool:
 
 
 def used_up(row: Row, policy: Policy) -> bool:
-    """Whether its attempts or its claims are spent."""
-    return row.attempts >= policy.max_attempts or row.claims >= policy.max_claims
+    """Whether its attempts are spent, or its workers keep getting lost."""
+    return row.attempts >= policy.max_attempts or row.lapses >= policy.max_lapses
 
 
 def looked_up_enough(row: Row, policy: Policy) -> bool:
-    """Whether its look-ups, or its claims, are spent."""
-    return row.look_ups >= policy.max_look_ups or row.claims >= policy.max_claims
+    """Whether its look-ups are spent, or its workers keep getting lost."""
+    return row.look_ups >= policy.max_look_ups or row.lapses >= policy.max_lapses
 
 
 def check_moves(batch: Batch, moves: Sequence[Move]) -> None:

@@ -6,29 +6,15 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from itemledger.core import moves
+from itemledger.core.batches import Ask, Batch, CallEvidence, Claimed, HistoryEntry, Move, Recorded
+from itemledger.core.deciding import choice, decided_row
 from itemledger.core.outcome import Outcome
-from itemledger.core.rows import (
-    Ask,
-    Batch,
-    CallEvidence,
-    Claimed,
-    Decided,
-    HistoryEntry,
-    Move,
-    NewItem,
-    Operation,
-    Planned,
-    Pruned,
-    Recorded,
-    Row,
-    Snapshot,
-)
+from itemledger.core.rows import Decided, NewItem, Operation, Planned, Pruned, Row, Snapshot
 from itemledger.core.write_api import Replay
 from itemledger.errors import LedgerError
 from itemledger.ledger import sqlite_batches, sqlite_claims, sqlite_operations, sqlite_planning, sqlite_retention
@@ -80,9 +66,13 @@ class SqliteStore:
 
     # ------------------------------------------------------------------------------------------------- planning
 
-    def open_operation(self, operation: Operation) -> Operation:
+    def open_operation(self, operation: Operation, *, keep_policy: bool = False) -> Operation:
         with self._file.writing() as transaction:
-            return sqlite_operations.open_operation(transaction, operation)
+            return sqlite_operations.open_operation(transaction, operation, keep_policy=keep_policy)
+
+    def set_endpoint(self, operation_id: str, endpoint: str, *, moved: bool = False) -> None:
+        with self._file.writing() as transaction:
+            sqlite_operations.set_endpoint(transaction, operation_id, endpoint, moved=moved)
 
     def operations(self) -> list[Operation]:
         with self._file.reading() as transaction:
@@ -109,7 +99,7 @@ class SqliteStore:
 
     def claim(self, operation_id: str, ask: Ask) -> Claimed:
         with self._file.writing() as transaction:
-            return sqlite_claims.claim(transaction, operation_id, ask, self._ledger_id)
+            return sqlite_claims.claim(transaction, operation_id, ask)
 
     def heartbeat(self, epoch: int) -> None:
         with self._file.writing() as transaction:
@@ -123,9 +113,9 @@ class SqliteStore:
         with self._file.writing() as transaction:
             return sqlite_batches.record(transaction, epoch, evidence, moves)
 
-    def release(self, epoch: int) -> None:
+    def release(self, epoch: int, *, set_aside: Collection[int] = ()) -> None:
         with self._file.writing() as transaction:
-            sqlite_batches.release(transaction, epoch)
+            sqlite_batches.release(transaction, epoch, set_aside)
 
     # -------------------------------------------------------------------------------------------------- looking
 
@@ -189,10 +179,10 @@ class SqliteStore:
         check_person(who, why)
         with self._file.writing() as transaction:
             before = row_of(transaction, number)
-            event, _ = moves.choice(before, decided)
-            after = moves.decided_row(before, decided, transaction.now)
-            detail = {"decided": decided.value, "who": who, "why": why}
+            event, _ = choice(before, decided)
             operation = operation_named(transaction, before.operation_id)
+            after = decided_row(before, decided, operation.operation.effect, transaction.now)
+            detail = {"decided": decided.value, "who": who, "why": why}
             write(transaction, operation, [Change(before, after, event or "reviewed", detail=detail)])
             return after
 
@@ -206,6 +196,6 @@ class SqliteStore:
                 return Pruned(deleted, dict(kept))
             last = end
 
-    def restore(self, operation: Operation, rows: Sequence[Row]) -> int:
+    def restore(self, operation: Operation, rows: Iterable[Row]) -> int:
         with self._file.writing() as transaction:
             return sqlite_retention.restore(transaction, operation, rows)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from itemledger.core import moves
+from itemledger.core.batches import Batch, BatchState, CallEvidence, Kind, Move, Recorded
 from itemledger.core.outcome import Event, target_of
-from itemledger.core.rows import Batch, BatchState, CallEvidence, Kind, Move, Recorded
 from itemledger.core.write_api import Replay
-from itemledger.ledger.rules import OPEN, check_dispatched, check_moves, check_open, check_windows
+from itemledger.ledger.rules import OPEN, check_dispatched, check_moves, check_open, check_set_aside, check_windows
 from itemledger.ledger.sqlite_file import Transaction
 from itemledger.ledger.sqlite_rows import (
     BATCHES,
@@ -18,6 +18,7 @@ from itemledger.ledger.sqlite_rows import (
     batch_of,
     check_count,
     keep,
+    last_epoch,
     numbers_of,
     operation_of,
     rows_of,
@@ -59,6 +60,8 @@ def dispatch(transaction: Transaction, epoch: int, replay: Replay | None) -> Non
 def record(transaction: Transaction, epoch: int, evidence: CallEvidence, moves_: Sequence[Move]) -> Recorded:
     """``Store.record`` inside a transaction."""
     now = transaction.now
+    if 0 < epoch < last_epoch(transaction) and transaction.one(BATCHES["fetch"], {"epoch": epoch}) is None:
+        return Recorded(late=True)  # pruned since, with all its rows
     batch = batch_of(transaction, epoch)
     check_moves(batch, moves_)
     check_dispatched(batch)
@@ -87,12 +90,16 @@ def _keep_late(transaction: Transaction, batch: Batch, evidence: CallEvidence, m
         save_batch(transaction, batch, replace(batch, evidence=evidence))
 
 
-def release(transaction: Transaction, epoch: int) -> None:
+def release(transaction: Transaction, epoch: int, set_aside: Collection[int]) -> None:
     """``Store.release`` inside a transaction."""
     now = transaction.now
     batch = batch_of(transaction, epoch)
     check_open(batch, None, (BatchState.CLAIMED,))
-    rows = rows_of(transaction, batch.items)
-    changes = [Change(row, moves.released(row, batch.kind, now)) for row in rows]
+    check_set_aside(batch, set_aside)
+    changes = []
+    for row in rows_of(transaction, batch.items):
+        after = moves.released(row, batch.kind, now)
+        aside = row.number in set_aside
+        changes.append(Change(row, moves.set_aside(after), "set_aside", epoch) if aside else Change(row, after))
     write(transaction, operation_of(transaction, epoch), changes, held_by=epoch)
     save_batch(transaction, batch, replace(batch, state=BatchState.RELEASED, ended_at=now))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from itemledger.core import moves
+from itemledger.core.batches import Ask, Batch, BatchState, Claimed, Kind
 from itemledger.core.outcome import Event, Outcome
 from itemledger.core.packing import pack, pack_look_ups
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Ask, Batch, BatchState, Claimed, Kind, Row
+from itemledger.core.rows import Row
 from itemledger.ledger.rules import SWEEP
 from itemledger.ledger.sqlite_file import Transaction
 from itemledger.ledger.sqlite_rows import (
@@ -21,6 +22,7 @@ from itemledger.ledger.sqlite_rows import (
     Stored,
     batch_of,
     check_count,
+    last_epoch,
     numbers_of,
     operation_named,
     rows_of,
@@ -33,12 +35,12 @@ from itemledger.ledger.statements import statements
 SQL = statements("claims")
 
 
-def claim(transaction: Transaction, operation_id: str, ask: Ask, ledger_id: str) -> Claimed:
+def claim(transaction: Transaction, operation_id: str, ask: Ask) -> Claimed:
     """``Store.claim`` inside a transaction."""
     operation = operation_named(transaction, operation_id)
     if operation.operation.planned_at is None:
         return Claimed(transaction.now)
-    return _Claim(transaction, operation, ask, ledger_id).made()
+    return _Claim(transaction, operation, ask).made()
 
 
 #: Where a row can stand that a claim takes: what may be dispatched, or looked up.
@@ -60,7 +62,6 @@ class _Claim:
     transaction: Transaction
     operation: Stored
     ask: Ask
-    ledger_id: str
 
     def made(self) -> Claimed:
         self._lapse()
@@ -101,17 +102,18 @@ class _Claim:
     def _move(self, numbers: list[int], event: Event) -> tuple[Row, ...]:
         if not numbers:
             return ()
-        changes = []
-        for row in rows_of(self.transaction, numbers):
-            epoch = row.late_epoch if event is Event.FOUND else None
-            changes.append(Change(row, moves.swept(row, event, self.transaction.now), event, epoch))
+        effect, now = self.operation.operation.effect, self.transaction.now
+        changes = [
+            Change(row, moves.swept(row, event, effect, now), event, row.late_epoch if event is Event.FOUND else None)
+            for row in rows_of(self.transaction, numbers)
+        ]
         write(self.transaction, self.operation, changes)
         return tuple(change.after for change in changes)
 
     def _windows(self) -> None:
         """Sends that may be done and are not to be repeated, or cannot be any more, go back to be looked up."""
         policy = self._policy
-        caps = {"max_attempts": policy.max_attempts, "max_claims": policy.max_claims}
+        caps = {"max_attempts": policy.max_attempts, "max_lapses": policy.max_lapses}
         self._sweep(SQL["given_up"], Event.REPLAY_EXPIRED, **caps)
         moment = self.transaction.now + policy.call_timeout_s
         self._sweep(SQL["windows_closing"], Event.REPLAY_EXPIRED, moment=moment)
@@ -131,19 +133,19 @@ class _Claim:
     def _caps(self) -> tuple[Row, ...]:
         policy = self._policy
         used_up = self._used_up(
-            (SQL["attempts_used_up"], policy.max_attempts), ("pending", "retryable"), policy.max_claims
+            (SQL["attempts_used_up"], policy.max_attempts), ("pending", "retryable"), policy.max_lapses
         )
         exhausted = self._move(used_up, Event.EXHAUSTED)
-        unsettled = self._used_up((SQL["look_ups_used_up"], policy.max_look_ups), ("reconcile",), policy.max_claims)
+        unsettled = self._used_up((SQL["look_ups_used_up"], policy.max_look_ups), ("reconcile",), policy.max_lapses)
         self._move(unsettled, Event.INCONCLUSIVE)
         return exhausted
 
-    def _used_up(self, own: tuple[str, int], outcomes: tuple[str, ...], max_claims: int) -> list[int]:
+    def _used_up(self, own: tuple[str, int], outcomes: tuple[str, ...], max_lapses: int) -> list[int]:
         bound = {"operation": self.operation.number, "now": self.transaction.now, "limit": SWEEP}
         statement, most = own
         found = self.transaction.rows(statement, {**bound, "most": most})
         found += self.transaction.rows(
-            SQL["claims_used_up"], {**bound, "most": max_claims, "outcomes": json.dumps(outcomes)}
+            SQL["lapses_used_up"], {**bound, "most": max_lapses, "outcomes": json.dumps(outcomes)}
         )
         due_at: Mapping[int, float] = dict(found)
         return sorted(due_at, key=lambda number: (due_at[number], number))[:SWEEP]
@@ -155,14 +157,14 @@ class _Claim:
                 SQL["due_reconcile"],
                 limit=ask.read_back.items,
                 max_look_ups=policy.max_look_ups,
-                max_claims=policy.max_claims,
+                max_lapses=policy.max_lapses,
             )
             if numbers:
                 rows = rows_of(self.transaction, numbers)
                 return Kind.READ_BACK, rows[: pack_look_ups(rows, ask.read_back)], None
         if ask.send is None:
             return None
-        caps = {"max_attempts": policy.max_attempts, "max_claims": policy.max_claims}
+        caps = {"max_attempts": policy.max_attempts, "max_lapses": policy.max_lapses}
         due = self._numbers(SQL["due_retryable"], limit=ask.send.items, whole=json.dumps(whole), **caps)
         if ask.new and len(due) < ask.send.items:
             due += self._numbers(SQL["due_pending"], limit=ask.send.items - len(due), **caps)
@@ -176,8 +178,7 @@ class _Claim:
 
     def _take(self, kind: Kind, rows: list[Row], lost: Batch | None) -> tuple[Batch, tuple[Row, ...]]:
         now = self.transaction.now
-        [(last,)] = self.transaction.rows(BATCHES["last_epoch"])
-        epoch = last + 1
+        epoch = last_epoch(self.transaction) + 1
         batch = Batch(
             epoch,
             self.operation.operation.operation_id,
@@ -187,7 +188,7 @@ class _Claim:
             now + self._policy.lease_s,
             tuple(row.number for row in rows),
             now,
-            hashlib.sha256(f"{self.ledger_id}:{epoch}".encode()).hexdigest()[:32] if lost is None else lost.token,
+            secrets.token_hex(16) if lost is None else lost.token,
             replay_of=None if lost is None else lost.epoch,
             replay_scope=None if lost is None else lost.replay_scope,
             replay_safe_until=None if lost is None else lost.replay_safe_until,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 
+from itemledger.core.batches import HistoryEntry
 from itemledger.core.outcome import Outcome
-from itemledger.core.rows import HistoryEntry, Row
+from itemledger.core.rows import Row
 from itemledger.errors import LedgerError
 from itemledger.ledger.sqlite_file import Transaction
 from itemledger.ledger.sqlite_rows import ROWS, Stored, evidence_of, numbers_of, rows_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from itemledger.core import moves
 from itemledger.core.outcome import Event, Outcome
-from itemledger.core.rows import Conflict, NewItem, Planned, Row, Source
+from itemledger.core.rows import Conflict, NewItem, Planned, Review, Row, Source
 from itemledger.ledger.sqlite_file import Transaction
 from itemledger.ledger.sqlite_rows import (
     ROWS,
@@ -19,6 +19,7 @@ from itemledger.ledger.sqlite_rows import (
     rows_of,
     state_of,
     wake,
+    write,
 )
 from itemledger.ledger.statements import statements
 
@@ -92,16 +93,22 @@ def _as_item(row: Row) -> NewItem:
 def _compare(transaction: Transaction, operation: Stored, there: Iterable[tuple[int, NewItem]], new: int) -> Planned:
     """What the items mean that have a row already, or whose key or id has."""
     repeated, refused = 0, []
-    moved: list[tuple[int, Source]] = []
+    # One item may come twice in one call, and the second time finds what the first one left.
+    moved: dict[int, Source] = {}
+    again: dict[int, Change] = {}
     for position, item in there:
         row = _taken(transaction, operation, item)
         if moves.is_same(row, operation.operation.operation_id, item):
             repeated += 1
-            if row.outcome is not Outcome.SUCCEEDED and item.source not in (Source(), row.source):
-                moved.append((row.number, item.source))
+            lies_at = moved.get(row.number, row.source)
+            if row.outcome is not Outcome.SUCCEEDED and item.source not in (Source(), lies_at):
+                moved[row.number] = item.source
+            if row.review is Review.SOURCE_CHANGED:
+                again[row.number] = Change(row, moves.planned_again(row, transaction.now), "planned_again")
         else:
             refused.append(Conflict(position, row.number, row.operation_id))
-    _move_sources(transaction, moved)
+    _move_sources(transaction, list(moved.items()))
+    write(transaction, operation, list(again.values()))
     return Planned(new, repeated, tuple(refused))
 
 

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from itemledger.core.batches import Batch, BatchState, CallEvidence, Kind
 from itemledger.core.outcome import FINAL, TRANSITIONS, Event, Outcome
 from itemledger.core.policy import Policy
-from itemledger.core.rows import Batch, BatchState, CallEvidence, Kind, Operation, Review, Row, Source
-from itemledger.core.write_api import Scope
+from itemledger.core.rows import FormerPolicy, Operation, Review, Row, Source
+from itemledger.core.write_api import Effect, Scope
 from itemledger.errors import LedgerError, LedgerLawError
 from itemledger.ledger.sqlite_file import Transaction
 from itemledger.ledger.statements import statements
@@ -57,8 +58,26 @@ def operation_of(transaction: Transaction, epoch: int) -> Stored:
 
 
 def stored_operation(found: Sequence[Any]) -> Stored:
-    number, operation_id, api, target, policy, created_at, planned_at = found
-    return Stored(number, Operation(operation_id, api, json.loads(target), _policy(policy), created_at, planned_at))
+    number, operation_id, api, target, policy, effect, created_at, planned_at, endpoint, former = found
+    return Stored(
+        number,
+        Operation(
+            operation_id,
+            api,
+            json.loads(target),
+            _policy(policy),
+            Effect(effect),
+            created_at,
+            planned_at,
+            endpoint,
+            _former(former),
+        ),
+    )
+
+
+@lru_cache(maxsize=16)
+def _former(text: str) -> tuple[FormerPolicy, ...]:
+    return tuple(FormerPolicy(Policy.from_json(each["policy"]), each["until"]) for each in json.loads(text))
 
 
 @lru_cache(maxsize=16)
@@ -81,7 +100,7 @@ def _row(found: Any) -> Row:
         source = Source(found[6], found[7], found[8], found[9])
     outcome = _OUTCOMES[found[10]]
     review = None if found[29] is None else _REVIEWS[found[29]]
-    members: list[Any] = [*found[:6], source, outcome, *found[11:29], review, found[30]]
+    members: list[Any] = [*found[:6], source, outcome, *found[11:29], review, *found[30:]]
     return Row(*members)
 
 
@@ -114,6 +133,12 @@ def batch_of(transaction: Transaction, epoch: int) -> Batch:
         replay_of,
         evidence_of(evidence),
     )
+
+
+def last_epoch(transaction: Transaction) -> int:
+    """Of all claims that there were."""
+    [(last,)] = transaction.rows(BATCHES["last_epoch"])
+    return int(last)
 
 
 def evidence_of(text: str | None) -> CallEvidence | None:
@@ -240,6 +265,7 @@ def state_of(row: Row) -> tuple[Any, ...]:
         _text(row.error_message),
         None if row.review is None else row.review.value,
         row.dispatches,
+        row.lapses,
     )
 
 

@@ -7,28 +7,14 @@ a row only where epoch and outcome still are what the move assumes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
+from itemledger.core.batches import Ask, Batch, CallEvidence, Claimed, HistoryEntry, Move, Recorded
 from itemledger.core.outcome import Outcome
-from itemledger.core.rows import (
-    Ask,
-    Batch,
-    CallEvidence,
-    Claimed,
-    Decided,
-    HistoryEntry,
-    Move,
-    NewItem,
-    Operation,
-    Planned,
-    Pruned,
-    Recorded,
-    Row,
-    Snapshot,
-)
+from itemledger.core.rows import Decided, NewItem, Operation, Planned, Pruned, Row, Snapshot
 from itemledger.core.write_api import Replay
 
 
@@ -49,10 +35,17 @@ class Store(Protocol):
 
     # ------------------------------------------------------------------------------------------------- planning
 
-    def open_operation(self, operation: Operation) -> Operation:
-        """Makes the operation, or opens the one of that name and gives it this policy.
+    def open_operation(self, operation: Operation, *, keep_policy: bool = False) -> Operation:
+        """Makes the operation, or opens the one of that name and gives it this policy, unless it is to keep its own.
 
-        Raises LedgerError when the name belongs to another API or target.
+        A policy that is replaced stays among the ``former`` ones. Raises LedgerError when the name belongs to another
+        API or target.
+        """
+
+    def set_endpoint(self, operation_id: str, endpoint: str, *, moved: bool = False) -> None:
+        """Writes down, once, where the operation's calls go; with ``moved`` also where another place is known.
+
+        Raises LedgerError naming both otherwise: what was lost in one place is not looked up, or sent, in another.
         """
 
     def operations(self) -> list[Operation]:
@@ -62,7 +55,8 @@ class Store(Protocol):
         """A row for every item that has none, all in one transaction.
 
         An item whose idempotency key, item id, payload hash and operation are those of a row is *repeated*: nothing
-        changes but where an unfinished row finds its payload, if the item says where. One whose idempotency key (in the
+        changes but where an unfinished row finds its payload, if the item says where, and that one which was set aside
+        goes on. One whose idempotency key (in the
         whole ledger) or item id (in the operation) has a row that differs is a *conflict* and is not planned; the
         others are. A new item with ``refused`` goes to terminal at once (``refused_locally``, code ``OverLimit``) and
         into review. A new item is due at once, unless its group has an earlier row that is not final: then when that
@@ -81,12 +75,12 @@ class Store(Protocol):
            one lost attempt more), due after ``ask.settle_s``; all others are free and due. A lapsed send halves the
            ``batch_limit`` of its rows, so that one which ends its worker is soon alone.
         2. Free rows in reconcile or retryable with a ``late_epoch`` are done (``found``).
-        3. A free retryable row with ``lost_attempts`` goes back to reconcile (``replay_expired``) when its attempts or
-           claims are used up, for it may be done, or when its ``replay_until`` is not further away than the policy's
+        3. A free retryable row with ``lost_attempts`` goes back to reconcile (``replay_expired``) when its attempts are
+           used up or its lapses, for it may be done, or when its ``replay_until`` is not further away than the policy's
            ``call_timeout_s``. So does a row whose ``replay_of`` batch can no longer be sent whole, because one of its
            rows is final, waits for a person or is in no such replay.
-        4. Other free due rows whose attempts or claims are used up end as terminal (``exhausted``, in review); free due
-           rows in reconcile whose look-ups or claims are used up wait for a person (``inconclusive``, in review). At
+        4. Other free due rows whose attempts or lapses are used up end as terminal (``exhausted``, in review); free due
+           rows in reconcile whose look-ups or lapses are used up wait for a person (``inconclusive``, in review). At
            most 1,000 each.
         5. Where ``ask.read_back`` is given, due rows in reconcile are taken first, as many as ``pack_look_ups`` says.
            Else, where ``ask.send`` is given, a send: due retryable rows, then due pending ones, ``pack`` deciding how
@@ -116,8 +110,11 @@ class Store(Protocol):
         LedgerLawError when the moves are not exactly the batch's rows, or not what the outcome law allows.
         """
 
-    def release(self, epoch: int) -> None:
-        """Gives back a claim that was not dispatched, and its attempts; ClaimLostError when there is none such."""
+    def release(self, epoch: int, *, set_aside: Collection[int] = ()) -> None:
+        """Gives back a claim that was not dispatched, and its attempts; ClaimLostError when there is none such.
+
+        Of its rows those to be set aside are not due any more and wait for a person (``source_changed``).
+        """
 
     # -------------------------------------------------------------------------------------------------- looking
 
@@ -162,8 +159,8 @@ class Store(Protocol):
         """A person's decision, with who and why in the history; it ends the review.
 
         A row in reconcile can be settled any way; a terminal one can be sent again, be called done, or stay (which
-        only ends its review). What is sent again begins anew, its counters at zero. Raises LedgerError when a worker
-        holds the row or the decision does not fit its outcome.
+        only ends its review); one that is set aside can be left. What is sent again begins anew, its counters at zero.
+        Raises LedgerError when a worker holds the row or the decision does not fit its outcome.
         """
 
     def prune(self, operation_id: str, *, older_than_s: float) -> Pruned:
@@ -171,12 +168,13 @@ class Store(Protocol):
 
         Kept are rows that are not final or held (``open``), those in review (``review``), those of a send whose
         provider window is still open (``window``), and those younger than the policy's ``keep_s`` (``business``); rows
-        younger than ``older_than_s`` alone are not spoken of. The one verb that may take several transactions: each
-        deletes whole rows.
+        younger than ``older_than_s`` alone are not spoken of. Claims go with the last of their rows. The one verb that
+        may take several transactions: each deletes whole rows.
         """
 
-    def restore(self, operation: Operation, rows: Sequence[Row]) -> int:
-        """Puts rows of a completion report into this ledger, under new numbers; how many it were.
+    def restore(self, operation: Operation, rows: Iterable[Row]) -> int:
+        """Puts an operation with all rows of its completion report into this ledger, under new numbers; how many.
 
-        The operation is made at the first call; LedgerError when one of the rows is there already.
+        In one transaction, for a half of it would pass for the whole. Raises LedgerError when the operation, or one of
+        the rows' keys, is there already.
         """

@@ -37,9 +37,9 @@ WHERE operation = :operation AND attempts >= :max_attempts
     AND outcome IN ('pending', 'retryable') AND epoch IS NULL AND attempts > 0
     AND outcome = 'retryable' AND lost_attempts > 0
 UNION
-SELECT number FROM itemledger_item INDEXED BY itemledger_item_claims
-WHERE operation = :operation AND claims >= :max_claims
-    AND outcome IN ('pending', 'retryable', 'reconcile') AND epoch IS NULL AND claims > 0
+SELECT number FROM itemledger_item INDEXED BY itemledger_item_lapses
+WHERE operation = :operation AND lapses >= :max_lapses
+    AND outcome IN ('pending', 'retryable', 'reconcile') AND epoch IS NULL AND lapses > 0
     AND outcome = 'retryable' AND lost_attempts > 0
 ORDER BY number;
 
@@ -50,10 +50,10 @@ WHERE operation = :operation AND attempts >= :most
     AND due_at <= :now
 ORDER BY due_at, number LIMIT :limit;
 
--- name: claims_used_up
-SELECT number, due_at FROM itemledger_item INDEXED BY itemledger_item_claims
-WHERE operation = :operation AND claims >= :most
-    AND outcome IN ('pending', 'retryable', 'reconcile') AND epoch IS NULL AND claims > 0
+-- name: lapses_used_up
+SELECT number, due_at FROM itemledger_item INDEXED BY itemledger_item_lapses
+WHERE operation = :operation AND lapses >= :most
+    AND outcome IN ('pending', 'retryable', 'reconcile') AND epoch IS NULL AND lapses > 0
     AND outcome IN (SELECT value FROM json_each(:outcomes)) AND due_at <= :now
 ORDER BY due_at, number LIMIT :limit;
 
@@ -68,14 +68,14 @@ ORDER BY due_at, number LIMIT :limit;
 SELECT number FROM itemledger_item INDEXED BY itemledger_item_reconcile
 WHERE operation = :operation AND due_at <= :now
     AND outcome = 'reconcile' AND epoch IS NULL AND due_at IS NOT NULL
-    AND look_ups < :max_look_ups AND claims < :max_claims
+    AND look_ups < :max_look_ups AND lapses < :max_lapses
 ORDER BY due_at, number LIMIT :limit;
 
 -- name: due_retryable
 SELECT number FROM itemledger_item INDEXED BY itemledger_item_retryable
 WHERE operation = :operation AND due_at <= :now
     AND outcome = 'retryable' AND epoch IS NULL AND due_at IS NOT NULL
-    AND attempts < :max_attempts AND claims < :max_claims
+    AND attempts < :max_attempts AND lapses < :max_lapses
     AND (replay_of IS NULL OR replay_of IN (SELECT value FROM json_each(:whole)))
 ORDER BY due_at, number LIMIT :limit;
 
@@ -83,7 +83,7 @@ ORDER BY due_at, number LIMIT :limit;
 SELECT number FROM itemledger_item INDEXED BY itemledger_item_pending
 WHERE operation = :operation AND due_at <= :now
     AND outcome = 'pending' AND epoch IS NULL AND due_at IS NOT NULL
-    AND attempts < :max_attempts AND claims < :max_claims
+    AND attempts < :max_attempts AND lapses < :max_lapses
 ORDER BY due_at, number LIMIT :limit;
 
 -- name: take

@@ -15,3 +15,10 @@ DELETE FROM itemledger_payload WHERE item IN (SELECT value FROM json_each(:numbe
 
 -- name: delete_items
 DELETE FROM itemledger_item WHERE number IN (SELECT value FROM json_each(:numbers));
+
+-- name: delete_claims
+-- Not the last one of all: the next epoch is counted from it.
+DELETE FROM itemledger_batch
+WHERE operation = :operation AND state NOT IN ('claimed', 'dispatched')
+    AND epoch < (SELECT max(epoch) FROM itemledger_batch)
+    AND NOT EXISTS (SELECT 1 FROM json_each(items) AS held JOIN itemledger_item AS i ON i.number = held.value);

@@ -5,7 +5,7 @@ SELECT
     f.path, i.path_offset, i.path_length, p.payload,
     i.outcome, i.updated_at, i.group_id, i.epoch, i.last_epoch, i.attempts, i.claims, i.look_ups, i.lost_attempts,
     i.due_at, i.replay_until, i.replay_of, i.late_epoch, i.batch_limit, i.possible_duplicates,
-    i.request_id, i.object_ref, i.error_code, i.error_message, i.review, i.dispatches
+    i.request_id, i.object_ref, i.error_code, i.error_message, i.review, i.dispatches, i.lapses
 FROM json_each(:numbers) AS asked
 CROSS JOIN itemledger_item AS i ON i.number = asked.value
 CROSS JOIN itemledger_operation AS o ON o.number = i.operation
@@ -57,8 +57,8 @@ INSERT INTO itemledger_item (
     number, operation, item_id, idempotency_key, payload_hash, size_bytes, path, path_offset, path_length, group_id,
     outcome, updated_at, epoch, last_epoch, attempts, claims, look_ups, lost_attempts,
     due_at, replay_until, replay_of, late_epoch, batch_limit, possible_duplicates,
-    request_id, object_ref, error_code, error_message, review, dispatches
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    request_id, object_ref, error_code, error_message, review, dispatches, lapses
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING;
 
 -- name: last_number
@@ -72,7 +72,7 @@ SELECT number FROM itemledger_item WHERE number > :last;
 UPDATE itemledger_item SET
     outcome = ?, updated_at = ?, epoch = ?, last_epoch = ?, attempts = ?, claims = ?, look_ups = ?, lost_attempts = ?,
     due_at = ?, replay_until = ?, replay_of = ?, late_epoch = ?, batch_limit = ?, possible_duplicates = ?,
-    request_id = ?, object_ref = ?, error_code = ?, error_message = ?, review = ?, dispatches = ?
+    request_id = ?, object_ref = ?, error_code = ?, error_message = ?, review = ?, dispatches = ?, lapses = ?
 WHERE number = ? AND epoch IS ? AND outcome = ?;
 
 -- name: note
@@ -86,7 +86,7 @@ WHERE number = (
     WHERE operation = :operation AND group_id = :group_id
         AND group_id IS NOT NULL AND outcome NOT IN ('succeeded', 'terminal')
     ORDER BY number LIMIT 1
-) AND outcome = 'pending' AND epoch IS NULL AND due_at IS NULL;
+) AND outcome = 'pending' AND epoch IS NULL AND due_at IS NULL AND review IS NULL;
 
 -- name: history
 SELECT h.number, h.item, h.epoch, h.event, h.before, h.after, h.at, h.detail, b.evidence

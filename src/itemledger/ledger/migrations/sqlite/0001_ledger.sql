@@ -12,8 +12,11 @@ CREATE TABLE itemledger_operation (
     api TEXT NOT NULL,
     target TEXT NOT NULL,
     policy TEXT NOT NULL,
+    effect TEXT NOT NULL,
     created_at REAL NOT NULL,
-    planned_at REAL
+    planned_at REAL,
+    endpoint TEXT,
+    former TEXT NOT NULL
 );
 
 -- The files that payloads are in: a million rows name the same one.
@@ -45,6 +48,7 @@ CREATE TABLE itemledger_item (
     last_epoch INTEGER,
     attempts INTEGER NOT NULL,
     claims INTEGER NOT NULL,
+    lapses INTEGER NOT NULL,
     look_ups INTEGER NOT NULL,
     lost_attempts INTEGER NOT NULL,
     due_at REAL,
@@ -109,8 +113,8 @@ CREATE INDEX itemledger_item_reconcile ON itemledger_item (operation, due_at)
 
 CREATE INDEX itemledger_item_attempts ON itemledger_item (operation, attempts)
     WHERE outcome IN ('pending', 'retryable') AND epoch IS NULL AND attempts > 0;
-CREATE INDEX itemledger_item_claims ON itemledger_item (operation, claims)
-    WHERE outcome IN ('pending', 'retryable', 'reconcile') AND epoch IS NULL AND claims > 0;
+CREATE INDEX itemledger_item_lapses ON itemledger_item (operation, lapses)
+    WHERE outcome IN ('pending', 'retryable', 'reconcile') AND epoch IS NULL AND lapses > 0;
 CREATE INDEX itemledger_item_look_ups ON itemledger_item (operation, look_ups)
     WHERE outcome = 'reconcile' AND epoch IS NULL AND look_ups > 0;
 

@@ -1,0 +1,1 @@
+"""Query and Scan of DynamoDB tables: pages, cursors, capacity and projections."""
