@@ -88,14 +88,12 @@ class Run:
         self._stuck_groups: set[str | None] = set()
         self._tally = Tally()
         self.blocked = False  # by an error that every further call would meet: nothing is sent any more
-        self.cut_by: BaseException | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
-            self.cut_by = error
             self.abandon(error)
 
     @property
@@ -149,19 +147,11 @@ class Run:
 
     def abandon(self, error: BaseException) -> None:
         """Sends nothing more of what waits, and hangs the report on what is to blame."""
-        waiting = {id(each): each for _, each in self._waiting.values()}
-        if self._next is not None:
-            waiting[id(self._next)] = self._next
-        if self._open is not None:
-            for each in self._open.given:
-                waiting.pop(id(each), None)
-            ended = self._settled(getattr(error, "result", None))
-        else:
-            ended = []
-        items = [*ended, *self._left_over(list(waiting.values()))]
-        self._waiting.clear()
-        self._keys.clear()
+        ended = [] if self._open is None else self._settled(getattr(error, "result", None))
+        waiting = [each for _, each in self._waiting.values()]
+        items = [*ended, *self._left_over([*waiting, *([] if self._next is None else [self._next])])]
         self._next = None
+        self._keys.clear()
         carries: Any = error
         carries.report = self.report
         with suppress(Exception):  # of the caller's: what cut the run short goes first
@@ -178,9 +168,10 @@ class Run:
             "timeout_s": self._options.get("timeout_s", 60.0),
             "allow_sdk_retries": self._options.get("allow_sdk_retries", False),
         }
-        self._open = chunk = Chunk(given, ledger, name, options)
-        for each in given:
-            del self._waiting[each.entry.item_id]
+        chunk = Chunk(given, ledger, name, options)
+        going = {each.entry.item_id for each in given}
+        waiting = {item_id: each for item_id, each in self._waiting.items() if item_id not in going}
+        self._open, self._waiting = chunk, waiting  # at once, or an interrupt in between would count them twice
         store = ledger.store
         store.open_operation(Operation(name, api.name, api.target, self._policy, api.effect))
         planned = store.plan(name, [new_item(name, api, each.entry, None) for each in given])

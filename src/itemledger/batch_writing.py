@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, Unpack
 
@@ -55,8 +56,7 @@ class BatchWriter:
             self.report.raise_unless_complete()
             return
         try:
-            if error is not self._writes.cut_by:
-                self._send(self._writes.flush())
+            self._send(self._writes.flush())  # after a flush that was cut short nothing is buffered any more
         finally:
             self._writes.carried_by(error)
 
@@ -94,6 +94,9 @@ def _check_spelling(client: Any) -> None:
         return
     asked = {"params": {}, "model": client.meta.service_model.operation_model("BatchWriteItem"), "context": {}}
     answers = client.meta.events.emit("provide-client-params.dynamodb.BatchWriteItem", **asked)
+    if inspect.iscoroutine(answers):  # of a client for asyncio, which is refused where it is called
+        answers.close()
+        return
     if any(getattr(handler, "__module__", "").startswith("boto3.dynamodb") for handler, _ in answers):
         raise ManifestError(
             'client= belongs to a boto3 resource and converts values by itself; give boto3.client("dynamodb")'

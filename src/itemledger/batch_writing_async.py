@@ -47,7 +47,7 @@ class AsyncBatchWriter:
         try:
             if isinstance(error, asyncio.CancelledError):  # whoever cancels does not want to wait
                 self._writes.abandon(error)
-            elif error is not self._writes.cut_by:
+            else:
                 await self._send(self._writes.flush())
         finally:
             self._writes.carried_by(error)

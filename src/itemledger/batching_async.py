@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Unpack
 
-from itemledger.aio import work
 from itemledger.batch_report import BatchReport
 from itemledger.batch_run import BatchOptions, Chunk, Run
 from itemledger.core.write_api import WriteApi
 from itemledger.crew.result import WorkResult
+from itemledger.driver_async import work
 
 
 class AsyncBatchOptions(BatchOptions, total=False):

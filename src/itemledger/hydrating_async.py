@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any, Unpack
 
-from itemledger.aio import AsyncOptions, read_batch
 from itemledger.core.manifest import KeyNames
+from itemledger.driver_async import AsyncOptions, read_batch
 from itemledger.hydrating import HydratedPage, hydrated, keys_of
 from itemledger.tables.page import Page
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 from boto3.dynamodb.conditions import ConditionBase, ConditionExpressionBuilder
 
-from itemledger.apis.attribute_values import AttributeValueError, from_native, item_to_native
+from itemledger.apis.attribute_values import AttributeValueError, item_from_native, item_to_native
 from itemledger.core.answer import Answer, Failure
 from itemledger.core.pending import Jitter
 from itemledger.core.result import Item
@@ -177,7 +177,7 @@ def _request(operation: str, request: dict[str, Any], typed: bool) -> dict[str, 
     request = {name: value for name, value in request.items() if value is not None}
     values = request.get("ExpressionAttributeValues", {})
     if not typed and values:
-        request["ExpressionAttributeValues"] = {name: _native(name, value) for name, value in values.items()}
+        request["ExpressionAttributeValues"] = _natives("ExpressionAttributeValues", values)
     for name in ("KeyConditionExpression", "FilterExpression"):
         if isinstance(request.get(name), ConditionBase):
             _spell_out(request, name)
@@ -201,15 +201,15 @@ def _spell_out(request: dict[str, Any], name: str) -> None:
     request[name] = text
     request["ExpressionAttributeNames"] = {**request.get("ExpressionAttributeNames", {}), **names}
     if values:
-        typed = {alias: _native(alias, value) for alias, value in values.items()}
+        typed = _natives(name, values)
         request["ExpressionAttributeValues"] = {**request.get("ExpressionAttributeValues", {}), **typed}
 
 
-def _native(name: str, value: object) -> dict[str, Any]:
+def _natives(where: str, values: Mapping[str, object]) -> dict[str, dict[str, Any]]:
     try:
-        return from_native(value)
+        return item_from_native(values)
     except AttributeValueError as problem:
-        raise ManifestError(f"the value of {name} {problem}") from None
+        raise ManifestError(f"{where}: {str(problem).removeprefix('attribute ')}") from None
 
 
 def _segments(
@@ -232,7 +232,8 @@ def _typed_key(key: Mapping[str, Any], typed: bool) -> LastKey:
     """A key's attributes are texts, numbers or binaries, so what is a mapping already is typed."""
     if not isinstance(key, Mapping):
         raise ManifestError(f"a start key must be a mapping of the key's attributes; got a {type(key).__name__}")
-    return {n: v if typed or isinstance(v, Mapping) else _native(n, v) for n, v in key.items()}
+    plain = {name: value for name, value in key.items() if not (typed or isinstance(value, Mapping))}
+    return {**key, **_natives("a start key", plain)}
 
 
 def _key_of(described: Mapping[str, Any], index_name: str | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from boto3.dynamodb.table import BatchWriter as SdkBatchWriter
 from botocore.exceptions import ReadTimeoutError
 
 from itemledger.batch_writing import BatchWriter, batch_writer
+from itemledger.crew.clients import client_config
 from itemledger.errors import IncompleteBatchError, ManifestError
 from itemledger.ledger import Policy
 from itemledger.testing import Call, FakeClock, ScriptedClient, describe_table_response, error
@@ -181,10 +182,10 @@ def test_an_item_that_is_filled_again_for_each_put_is_written_each_time(driver: 
     client, run = options(driver, table)
 
     async def body() -> None:
-        item: dict[str, Any] = {}
+        item: dict[str, Any] = {"nested": {}}
         async with writing(driver, client, **run) as batch:
             for letter in "ABC":
-                item.update(pk=letter, nested={"letter": letter})
+                item["pk"] = item["nested"]["letter"] = letter
                 await batch.put_item(Item=item)
 
     driver.run(body())
@@ -418,6 +419,20 @@ def test_a_cancelled_block_sends_nothing_more_and_leaves_over_what_is_buffered()
     report = driver.run(body())
 
     assert ([], (0, "AB", "", "")) == (table.asked, told(report))
+
+
+@pytest.mark.aio
+def test_a_client_for_asyncio_is_refused_by_the_blocking_writer() -> None:
+    async def body() -> None:
+        session = pytest.importorskip("aiobotocore.session").get_session()
+        async with session.create_client("dynamodb", config=client_config()) as client:
+            with pytest.raises(ManifestError, match="AsyncClient"):
+                batch_writer(client, TABLE)
+            with carrying(IncompleteBatchError) as box, batch_writer(client, TABLE, key={"pk": "S"}) as batch:
+                batch.put_item(Item={"pk": "A"})
+            assert 1 == len(box[1].leftover)
+
+    asyncio.run(body())
 
 
 def test_a_resources_client_which_converts_values_by_itself_writes_nothing_wrong() -> None:

@@ -15,6 +15,7 @@ from itemledger.apis.message_digests import body_md5
 from itemledger.batch_report import BatchItem, BatchReport
 from itemledger.errors import IncompleteBatchError, ManifestError
 from itemledger.ledger import OnUnknown, Policy
+from itemledger.ledger.memory import MemoryStore
 from itemledger.testing import Call, FakeClock, error
 from tests.batching.faces import PUTS, FakeTable, carrying, patient, told, with_backoff
 from tests.drivers.both import DRIVERS, Driver
@@ -297,7 +298,7 @@ def test_behind_a_message_that_did_not_go_nothing_of_its_group_goes(driver: Driv
     bodies: list[str] = []
 
     async def respond(call: Call) -> Any:
-        if any(entry["MessageGroupId"] == "stuck" for entry in call.request["Entries"]):
+        if any(entry["MessageBody"] == "99" for entry in call.request["Entries"]):
             return error("RequestThrottled", operation="SendMessageBatch")
         bodies.extend(entry["MessageBody"] for entry in call.request["Entries"])
         return _sent(call)
@@ -399,6 +400,41 @@ def test_a_callback_that_raises_loses_nothing_of_the_report(driver: Driver) -> N
         run(driver, table, values("ABC"), on_item=on_item)
 
     assert (3, "", "", "") == told(box[1])
+
+
+@both_drivers
+def test_a_callback_that_raises_does_not_take_the_place_of_an_interrupt(driver: Driver) -> None:
+    def meddle(call: Call) -> Any:
+        raise KeyboardInterrupt
+
+    def on_item(item: BatchItem) -> None:
+        raise ZeroDivisionError
+
+    with carrying(KeyboardInterrupt) as box:
+        run(driver, FakeTable(meddle), values("AB"), on_item=on_item)
+
+    assert (0, "", "", "AB") == told(box[1])
+
+
+@both_drivers
+def test_an_interrupt_before_the_first_call_leaves_everything_over(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the rows are written: some have one, some do not."""
+    planned = MemoryStore._insert
+
+    def insert(store: MemoryStore, operation_id: str, item: Any, now: float) -> None:
+        if item.item_id == '{"S":"B"}':
+            raise KeyboardInterrupt
+        planned(store, operation_id, item, now)
+
+    monkeypatch.setattr(MemoryStore, "_insert", insert)
+    table = FakeTable()
+
+    with carrying(KeyboardInterrupt) as box:
+        run(driver, table, values("ABC"))
+
+    assert ([], (0, "ABC", "", "")) == (table.asked, told(box[1]))
 
 
 @both_drivers

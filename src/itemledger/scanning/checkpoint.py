@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from itemledger.apis.attribute_json import typed_from_json, typed_to_json
 from itemledger.apis.attribute_values import AttributeValueError
+from itemledger.core.answer import EvidenceLabel
 from itemledger.core.checked_json import count, member
 from itemledger.core.evidence import encode
 from itemledger.errors import CheckpointError
@@ -105,10 +106,9 @@ class Checkpoint:
         whole = raw[: raw.rfind(b"\n") + 1]
         if not whole and b"\x00" not in raw and raw and not _SIGN.startswith(raw[: len(_SIGN)]):
             raise CheckpointError(f"{path} is no checkpoint of a scan; name another file")
-        os.ftruncate(descriptor, len(whole))
-        os.lseek(descriptor, 0, os.SEEK_END)
         begun = {number: not_begun(number) for number in identity.numbers}
         if not whole:
+            _end_at(descriptor, 0)
             checkpoint = cls(path, descriptor, begun, None)
             checkpoint._append({"schema": SCHEMA, **asdict(identity), "numbers": list(identity.numbers)})
             _sync_directory(path)
@@ -125,6 +125,7 @@ class Checkpoint:
             raise CheckpointError(f"{path} belongs to another scan: {difference}; name another file, or ask the same")
         if segments.keys() != begun.keys():
             raise CheckpointError(f"{path} is damaged, so nothing is taken from it; begin a new scan")
+        _end_at(descriptor, len(whole))
         return cls(path, descriptor, segments, position)
 
     def commit(self, segments: Iterable[Segment], position: int) -> None:
@@ -168,6 +169,12 @@ def _content(descriptor: int, path: Path) -> bytes:
             return file.read()
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
+
+
+def _end_at(descriptor: int, size: int) -> None:
+    """Drops the line that a crash cut off."""
+    os.ftruncate(descriptor, size)
+    os.lseek(descriptor, 0, os.SEEK_END)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -226,14 +233,17 @@ def _told(segment: Segment) -> dict[str, Any]:
         "untold_calls": totals.untold_calls,
         "response_bytes": totals.response_bytes,
         "sdk_retry_attempts": totals.sdk_retry_attempts,
+        "label": totals.label and totals.label.value,
     }
 
 
 def _segment(told: Mapping[str, Any]) -> Segment:
     last_key = None if told["last_key"] is None else typed_from_json(told["last_key"])
-    state = SegmentState.DONE if member(told, "done", bool) else SegmentState.UNDER_WAY
-    if (last_key is None) != (state is SegmentState.DONE):
-        raise ValueError("a segment that goes on has a key to go on after, and one that is done has none")
+    state = SegmentState.NOT_STARTED if last_key is None else SegmentState.UNDER_WAY
+    if member(told, "done", bool):
+        if last_key is not None:
+            raise ValueError("a segment that is done has no key to go on after")
+        state = SegmentState.DONE
     totals = PageTotals(
         count(told, "pages"),
         count(told, "calls"),
@@ -243,6 +253,7 @@ def _segment(told: Mapping[str, Any]) -> Segment:
         count(told, "untold_calls"),
         _count_or_unknown(told, "response_bytes"),
         _count_or_unknown(told, "sdk_retry_attempts"),
+        None if told["label"] is None else EvidenceLabel(told["label"]),
     )
     return Segment(count(told, "number"), state, last_key, totals, member(told, "seconds", float, int))
 
@@ -253,6 +264,4 @@ def _count_or_unknown(told: Mapping[str, Any], name: str) -> int | None:
 
 def with_earlier(earlier: Segment, now: Segment) -> Segment:
     """A segment's standing over all runs of its scan."""
-    if now.state is SegmentState.NOT_STARTED:
-        return earlier
     return replace(now, totals=earlier.totals.plus(now.totals), seconds=earlier.seconds + now.seconds)

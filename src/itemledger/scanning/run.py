@@ -67,8 +67,9 @@ class Scan:
         self._plan = plan_scan({**arguments, "values": sink.values})
         self._journal: Checkpoint | None = None
         self._earlier: dict[int, Segment] = {}
-        self._written: dict[int, Segment] = {}
-        """Where the segments stand of which something is written and not committed."""
+        self._standing: dict[int, Segment] = {}
+        """Where the segments stand in this run: behind a page only when it is written."""
+        self._uncommitted: set[int] = set()
 
     def run(self) -> ScanResult:
         """To its end. What the service refuses is in the result; an interrupt is raised again with ``.result``.
@@ -102,7 +103,7 @@ class Scan:
                 for page in pages:
                     standing = pages.standing(page.segment)
                     self._sink.write(self._numbered(page))
-                    self._written[page.segment] = standing  # only now: a page that was not written is not behind us
+                    self._stands(standing)  # only now: a page that was not written is not behind us
                     if self._sink.due(clock() - committed_at):
                         self._commit()
                         committed_at = clock()
@@ -116,6 +117,8 @@ class Scan:
                 rides_along: Any = error
                 rides_along.result = self._result(pages.result, table, resumed=resumed)
                 raise
+            for segment in pages.result.segments:
+                self._stands(segment)  # calls that failed are counted, too
             self._commit()
             return self._result(pages.result, table, resumed=resumed)
 
@@ -123,21 +126,25 @@ class Scan:
         """Counted over all runs, so that a page handed out again has the number it had."""
         return replace(page, number=page.number + self._earlier[page.segment].totals.pages)
 
+    def _stands(self, segment: Segment) -> None:
+        if segment.totals.calls and self._standing.get(segment.number) != segment:
+            self._standing[segment.number] = segment
+            self._uncommitted.add(segment.number)
+
     def _commit(self) -> None:
-        if not self._written:
+        if not self._uncommitted:
             return
         position = self._sink.commit()
         if self._journal is not None:
-            standing = [with_earlier(self._earlier[number], now) for number, now in self._written.items()]
-            self._journal.commit(standing, position)
-        self._written.clear()
+            self._journal.commit([self._over_all_runs(number) for number in sorted(self._uncommitted)], position)
+        self._uncommitted.clear()
+
+    def _over_all_runs(self, number: int) -> Segment:
+        earlier, now = self._earlier[number], self._standing.get(number)
+        return earlier if now is None else with_earlier(earlier, now)
 
     def _result(self, run: PagesResult, table: ScanTable, *, resumed: bool) -> ScanResult:
-        now = {each.number: each for each in run.segments}
-        segments = tuple(
-            with_earlier(earlier, now[number]) if number in now else earlier
-            for number, earlier in sorted(self._earlier.items())
-        )
+        segments = tuple(self._over_all_runs(number) for number in sorted(self._earlier))
         return ScanResult(
             run.table_name,
             run.index_name,

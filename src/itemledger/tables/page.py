@@ -93,7 +93,7 @@ class Page:
         index's. Raises ManifestError where neither is known, or the rows lack one because a projection left it out.
         """
         row = self.rows[index]
-        if row is self.rows[-1]:
+        if index in (-1, len(self.rows) - 1):
             return self.last_key
         names = tuple(self.last_key or self.start_key or key)
         if not names:
