@@ -43,8 +43,9 @@ fmt: .venv/.ready ## rewrite the code in the project's format
 
 test: test-main test-aio test-oldest ## the whole suite: newest SDK, aiobotocore, oldest SDK
 
-test-main: .venv/.ready engines ## the suite on the newest SDK
-	@.venv/bin/python $(PYTEST) $(ARGS)
+# A file's tests stay together, for what they share is made once a file.
+test-main: .venv/.ready engines ## the suite on the newest SDK, on every core
+	@.venv/bin/python $(PYTEST) -n auto --dist loadfile $(ARGS)
 
 test-aio: .venv-aio/.ready engines ## the tests that need aiobotocore, in an environment of their own
 	@.venv-aio/bin/python $(PYTEST) -m "aio and not soak" $(ARGS)

@@ -140,7 +140,11 @@ def test_every_member_of_every_target_is_an_option_and_arrives_there(
         if name != "dynamodb.BatchWriteItem"  # has a command of its own
         for member in inspect.signature(write_api(name)).parameters
     }
-    spelled: dict[str, tuple[list[str], object]] = {"quiet": ([], True), "headers": (["A=b"], {"A": "b"})}
+    spelled: dict[str, tuple[list[str], object]] = {
+        "quiet": ([], True),
+        "headers": (["A=b"], {"A": "b"}),
+        "blocked_statuses": (["403"], [403]),
+    }
     numbers = {member: (["7"], 7) for member in members if member.endswith(("_s", "_bytes"))}
     given = {member: {**numbers, **spelled}.get(member, ([f"a {member}"], f"a {member}")) for member in members}
     arrived: list[dict[str, object]] = []

@@ -59,6 +59,11 @@ def result(
     )
 
 
+def spelled(value: object) -> str:
+    """For the name of a test: a function by its own, for its address is another in each process."""
+    return getattr(value, "__name__", str(value))
+
+
 def yes(_: ReadResult) -> bool:
     return True
 
@@ -106,7 +111,7 @@ def test_the_table_of_open_ends_has_every_cause_and_every_reason() -> None:
         ([ABSENT], yes, "accept"),
         ([RETURNED], no, "reject"),
     ],
-    ids=str,
+    ids=spelled,
 )
 @pytest.mark.parametrize("number", [1, 5, 9])
 def test_a_complete_read_is_accepted_or_rejected_by_its_policy_whatever_its_place_in_the_chain(
@@ -205,7 +210,7 @@ def test_each_decision_has_an_owner_and_a_next_action() -> None:
         )
         if (case[1] is StopReason.COMPLETE) == (UNRESOLVED not in case[0]) or case[1] is StopReason.INVARIANT_BROKEN
     ],
-    ids=str,
+    ids=spelled,
 )
 def test_a_list_is_only_given_out_where_the_read_is_accepted(
     standing: list[Disposition], stop: StopReason, policy: Any

@@ -94,7 +94,7 @@ def test_a_key_value_is_as_long_as_the_service_allows_in_bytes(index: int, most:
 
 @pytest.mark.parametrize(
     "names",
-    ["", (), ("a", "a"), ("a", "b", "c"), {"a": "X"}, {"a": "s"}, {"a", "b"}, b"pk", ("", "b"), (1,), [None], 5],
+    ["", (), ("a", "a"), ("a", "b", "c"), {"a": "X"}, {"a": "s"}, {"a"}, b"pk", ("", "b"), (1,), [None], 5],
     ids=repr,
 )
 def test_what_names_no_key_is_refused(names: Any) -> None:
