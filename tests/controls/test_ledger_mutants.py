@@ -18,6 +18,10 @@ import pytest
 import itemledger
 from tests.controls.ledger_mutants import MUTANTS, Mutant
 
+#: All mutants of the table run in the set-up of whichever test comes first, beside others on the same cores.
+GIVE_UP_S = 500
+pytestmark = pytest.mark.timeout(GIVE_UP_S + 20)
+
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = Path(itemledger.__file__).parent
 RUNNER = Path(__file__).with_name("mutant_runner.py")
@@ -42,7 +46,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[int, st
         input=json.dumps(asked),
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=GIVE_UP_S,
         check=False,
     )
     assert 0 == run.returncode, run.stdout + run.stderr

@@ -12,7 +12,21 @@ import botocore
 import typer
 
 from itemledger import __version__
-from itemledger.cli import demo, lab, ledger, ledger_files, ledger_review, read, send, smoke, verify, work, write
+from itemledger.cli import (
+    demo,
+    lab,
+    ledger,
+    ledger_files,
+    ledger_review,
+    query,
+    read,
+    scan,
+    send,
+    smoke,
+    verify,
+    work,
+    write,
+)
 from itemledger.cli.voice import Voice
 
 P = ParamSpec("P")
@@ -86,6 +100,22 @@ app.command(
         "itemledger work --ledger sqlite:///orders.db --operation Orders/orders.jsonl --json",
     )
 )(work.work)
+app.command(
+    epilog=_examples(
+        "itemledger query Orders --key-condition-expression 'pk = :p' "
+        '--expression-attribute-values \'{":p": {"S": "A"}}\'',
+        "itemledger query Orders --index-name by-day --key-condition-expression 'd = :d' "
+        "--expression-attribute-values file://values.json --max-items 20 -o today.jsonl",
+    )
+)(query.query)
+app.command(
+    epilog=_examples(
+        "itemledger scan Orders --segments 8 --out orders.jsonl --checkpoint orders.ckpt",
+        "itemledger scan Orders -o orders.json.gz --out-format dynamodb-json --checkpoint orders.ckpt "
+        "--units-per-second 500",
+        "itemledger scan Orders | jq -c .total",
+    )
+)(scan.scan)
 app.command(epilog=_examples("itemledger verify run.jsonl", "itemledger verify run.jsonl report.jsonl --json"))(
     verify.verify
 )

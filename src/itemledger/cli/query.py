@@ -66,6 +66,7 @@ def query(
             consistent_read=consistent_read,
             backward=backward,
             page_size=page_size,
+            typed=out_format is ItemFormat.DYNAMODB_JSON,
         )
         bounds = {"max_items": max_items, "max_examined": max_examined, "timeout_s": timeout}
         plan = plan_query({**request, **bounds, "values": out_format.values})

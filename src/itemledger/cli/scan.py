@@ -101,14 +101,14 @@ def scan(
             values=values,
             consistent_read=consistent_read,
             page_size=page_size,
+            typed=out_format is ScanOut.DYNAMODB_JSON,
         )
         at_a_time = concurrency or min(segments, 16)
         arguments: dict[str, Any] = {**request, "segments": segments, "concurrency": at_a_time, "timeout_s": timeout}
         if units_per_second is not None:
             arguments["units_per_s"] = units_per_second
         client = make_client(Access(profile, region, endpoint_url), deadline_s=timeout or PAGE_S, concurrency=at_a_time)
-        to = Path("/dev/stdout") if out is None else out
-        sink = SinkOf(to, "json" if out_format is ScanOut.JSON else "dynamodb-json", "native")()
+        sink = SinkOf(out, "json" if out_format is ScanOut.JSON else "dynamodb-json", "native")()
         stopper = Stopper(signals, voice, inline=at_a_time == 1)
         began_at = time.monotonic()
         with ScanBar(voice.console, shown=voice.shows_progress, segments=segments) as bar:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from itemledger.apis.attribute_json import json_loads_exact, typed_from_json
-from itemledger.apis.attribute_values import AttributeValueError
+from itemledger.apis.attribute_values import AttributeValueError, item_to_native
 from itemledger.cli import options as o
 from itemledger.cli.problems import CommandError
 
@@ -92,8 +92,9 @@ def request_of(
     consistent_read: bool = False,
     backward: bool = False,
     page_size: int | None = None,
+    typed: bool = False,
 ) -> dict[str, Any]:
-    """The request in boto3's shape, values typed; CommandError names the option that cannot be read."""
+    """The request in boto3's shape, its values plain or typed; CommandError names the option that cannot be read."""
     if not table.strip():
         raise CommandError("TABLE is empty; give the name or the ARN of the table")
     request = {
@@ -103,7 +104,9 @@ def request_of(
         "FilterExpression": filter_expression,
         "ProjectionExpression": projection,
         "ExpressionAttributeNames": _json("--expression-attribute-names", names, _names),
-        "ExpressionAttributeValues": _json("--expression-attribute-values", values, typed_from_json),
+        "ExpressionAttributeValues": _json(
+            "--expression-attribute-values", values, typed_from_json if typed else _plain
+        ),
         "ConsistentRead": True if consistent_read else None,
         "ScanIndexForward": False if backward else None,
         "Limit": page_size,
@@ -123,6 +126,10 @@ def _json(option: str, text: str | None, read: Callable[[object], Any]) -> Any:
         return read(json_loads_exact(text))
     except AttributeValueError as error:
         raise CommandError(f"{option} {error}; write it as the AWS CLI takes it") from None
+
+
+def _plain(value: object) -> dict[str, Any]:
+    return item_to_native(typed_from_json(value))
 
 
 def _names(value: object) -> dict[str, str]:

@@ -84,6 +84,10 @@ class Scan:
             self._earlier, position = dict(self._journal.segments), self._journal.position
         try:
             self._sink.open(position)
+            if self._journal is not None and not self._sink.resumable:
+                raise CheckpointError(
+                    "the output is no file, so nothing can be taken up there; leave the checkpoint out"
+                )
             if self._journal is not None and position is None:
                 self._journal.commit((), self._sink.commit())  # from here on the output is this scan's
             left = {n: each.last_key for n, each in self._earlier.items() if each.state is not SegmentState.DONE}

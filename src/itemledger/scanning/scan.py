@@ -17,7 +17,8 @@ from itemledger.scanning.sinks import HandlerSink, LinesSink, Sink
 from itemledger.tables.page import Page
 
 ScanFormat = Literal["json", "dynamodb-json"]
-Destination = str | Path | Callable[[Page], object]
+#: ``None`` is stdout.
+Destination = str | Path | Callable[[Page], object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class SinkOf:
     compress: bool = False
 
     def __call__(self, segment: int | None = None) -> Sink:
+        if self.to is None:
+            return LinesSink(None, self.item_format, compress=self.compress)
         if not isinstance(self.to, str | Path):
             return HandlerSink(self.to, self.values)
         path = Path(self.to)

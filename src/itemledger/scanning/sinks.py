@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -23,9 +24,13 @@ COMMIT_S = 1.0
 
 
 class Sink(Protocol):
-    """What a scan writes to. ``values`` is what its pages' items must be."""
+    """What a scan writes to. ``values`` is what its pages' items must be.
+
+    ``resumable``, told once it is open, says whether it can go on from a position: a pipe cannot.
+    """
 
     output: str
+    resumable: bool
     values: Literal["native", "typed"]
 
     def open(self, position: int | None) -> None:
@@ -50,6 +55,7 @@ class HandlerSink:
     """
 
     output = "handler"
+    resumable = True
 
     def __init__(self, handler: Callable[[Page], object], values: Literal["native", "typed"]) -> None:
         self.values = values
@@ -75,10 +81,13 @@ class HandlerSink:
 class LinesSink:
     """One item a line. With ``compress`` each page is a gzip member of its own, so the file can end after any."""
 
-    def __init__(self, path: Path, line_format: Literal["json", "dynamodb-json"], *, compress: bool) -> None:
+    def __init__(self, path: Path | None, line_format: Literal["json", "dynamodb-json"], *, compress: bool) -> None:
+        """``None`` is stdout."""
         self.output = f"{line_format}{' gzip' if compress else ''}"
         self.values: Literal["native", "typed"] = "native" if line_format == "json" else "typed"
+        self.resumable = False
         self._path = path
+        self._name = "stdout" if path is None else str(path)
         self._line = _plain_line if line_format == "json" else _export_line
         self._compress = compress
         self._descriptor = -1
@@ -89,20 +98,23 @@ class LinesSink:
         """A new file must not be there, unless empty; one that goes on must reach as far as it was durable."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
-            self._descriptor = os.open(self._path, flags, 0o666)
-            size = os.fstat(self._descriptor).st_size
-            if position is None and size:
-                raise ManifestError(f"{self._path} is there already; name another file, or remove it")
-            if position is not None and size < position:
+            self._descriptor = os.dup(1) if self._path is None else os.open(self._path, flags, 0o666)
+            status = os.fstat(self._descriptor)
+            self.resumable = self._path is not None and stat.S_ISREG(status.st_mode)
+            if not self.resumable:
+                return
+            if position is None and status.st_size:
+                raise ManifestError(f"{self._name} is there already; name another file, or remove it")
+            if position is not None and status.st_size < position:
                 raise CheckpointError(
-                    f"{self._path} has {size:,} bytes where its checkpoint knows of {position:,}; put it back, or "
-                    "begin a new scan"
+                    f"{self._name} has {status.st_size:,} bytes where its checkpoint knows of {position:,}; put it "
+                    "back, or begin a new scan"
                 )
             self._position = position or 0
             os.ftruncate(self._descriptor, self._position)
             os.lseek(self._descriptor, self._position, os.SEEK_SET)
         except OSError as error:
-            raise ManifestError(f"{self._path}: {error.strerror}") from None
+            raise ManifestError(f"{self._name}: {error.strerror}") from None
 
     def write(self, page: Page) -> None:
         data = b"".join(map(self._line, page.items))
@@ -111,7 +123,7 @@ class LinesSink:
         try:
             write_all(self._descriptor, data)
         except OSError as error:
-            raise OutputError(f"{self._path}: {error.strerror}") from None
+            raise OutputError(f"{self._name}: {error.strerror}") from None
         self._position += len(data)
         self._waiting += len(data)
 
@@ -120,9 +132,10 @@ class LinesSink:
 
     def commit(self) -> int:
         try:
-            os.fsync(self._descriptor)
+            if self.resumable:
+                os.fsync(self._descriptor)
         except OSError as error:
-            raise OutputError(f"{self._path}: {error.strerror}") from None
+            raise OutputError(f"{self._name}: {error.strerror}") from None
         self._waiting = 0
         return self._position
 
