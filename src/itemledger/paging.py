@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
-from boto3.dynamodb.conditions import ConditionBase, ConditionExpressionBuilder
-
 from itemledger.apis.attribute_values import AttributeValueError, item_from_native, item_to_native
 from itemledger.core.answer import Answer, Failure
 from itemledger.core.pending import Jitter
@@ -179,16 +177,21 @@ def _request(operation: str, request: dict[str, Any], typed: bool) -> dict[str, 
     if not typed and values:
         request["ExpressionAttributeValues"] = _natives("ExpressionAttributeValues", values)
     for name in ("KeyConditionExpression", "FilterExpression"):
-        if isinstance(request.get(name), ConditionBase):
-            _spell_out(request, name)
+        condition = request.get(name)
+        if condition is not None and not isinstance(condition, str):
+            _spell_out(request, name, condition)
     if operation == "query" and not (request.get("KeyConditionExpression") or request.get("KeyConditions")):
         raise ManifestError("KeyConditionExpression= is missing; a query reads one partition (or use scan_pages)")
     return request
 
 
-def _spell_out(request: dict[str, Any], name: str) -> None:
+def _spell_out(request: dict[str, Any], name: str, condition: object) -> None:
     """One of boto3's condition objects as text, with names and values of its own."""
-    built = ConditionExpressionBuilder().build_expression(request[name], is_key_condition=name.startswith("Key"))
+    from boto3.dynamodb.conditions import ConditionBase, ConditionExpressionBuilder  # only for who has one already
+
+    if not isinstance(condition, ConditionBase):
+        raise ManifestError(f"{name}= is a {type(condition).__name__}; give text, or a condition of boto3's")
+    built = ConditionExpressionBuilder().build_expression(condition, is_key_condition=name.startswith("Key"))
     mark = name[0].lower()  # both conditions number theirs from 0
     names = {f"#{mark}{alias[1:]}": attribute for alias, attribute in built.attribute_name_placeholders.items()}
     values = {f":{mark}{alias[1:]}": value for alias, value in built.attribute_value_placeholders.items()}

@@ -95,6 +95,7 @@ def test_typed_values_go_in_and_come_out_as_they_are(driver: Driver) -> None:
     [
         ({"TableName": ""}, "TableName= is missing"),
         ({"KeyConditionExpression": None}, "KeyConditionExpression= is missing"),
+        ({"KeyConditionExpression": 5}, "KeyConditionExpression= is a int; give text"),
         ({"ReturnConsumedCapacity": "TOTAL"}, "leave it out"),
         ({"Segment": 0, "TotalSegments": 2}, "segments="),
         ({"Limit": 0}, "Limit must be at least 1"),
