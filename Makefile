@@ -52,7 +52,7 @@ test-aio: .venv-aio/.ready engines ## the tests that need aiobotocore, in an env
 
 # What never touches the SDK proves nothing new here.
 test-oldest: .venv-oldest/.ready engines ## what touches the SDK, on the oldest supported one
-	@.venv-oldest/bin/python $(PYTEST) $(OLDEST_SKIPS) $(ARGS)
+	@.venv-oldest/bin/python $(PYTEST) -n auto --dist loadfile $(OLDEST_SKIPS) $(ARGS)
 
 soak: .venv/.ready engines ## long random runs
 	@.venv/bin/python $(PYTEST) -m soak --hypothesis-profile=soak --timeout=0 $(ARGS)
