@@ -90,7 +90,7 @@ PROGRAMS = {
     "in a pause": """
         client = ScriptedClient(respond=first_then(None))
         try:
-            il.read_batch(client, "T", keys, ("pk",), sleep=hang)
+            il.read_batch(client, "T", keys, ("pk",), sleep=hang, jitter=max)
         except KeyboardInterrupt as error:
             told(error)
     """,
@@ -112,7 +112,7 @@ PROGRAMS = {
     "asyncio, in a pause": """
         client = AsyncScriptedClient(respond=first_then(None))
         try:
-            asyncio.run(aio.read_batch(client, "T", keys, ("pk",), sleep=ahang))
+            asyncio.run(aio.read_batch(client, "T", keys, ("pk",), sleep=ahang, jitter=max))
         except KeyboardInterrupt as error:
             told(error.__context__)
     """,
@@ -319,7 +319,7 @@ def test_a_cancellation_in_the_pause_carries_the_result() -> None:
             await asyncio.sleep(3600)
 
         client = AsyncScriptedClient([ok("A", "B")])
-        task = asyncio.create_task(aio.read_batch(client, TABLE, list("ABZ"), ("pk",), sleep=asleep))
+        task = asyncio.create_task(aio.read_batch(client, TABLE, list("ABZ"), ("pk",), sleep=asleep, jitter=max))
         await reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as raised:
